@@ -1,0 +1,1 @@
+"""Which skills models have, and which concepts benchmarks test: the pure half."""

@@ -1,0 +1,1 @@
+"""What makes two items the same: identity, content hashes, duplicate groups."""

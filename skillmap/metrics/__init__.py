@@ -1,0 +1,1 @@
+"""Numbers about groups of items, each with its n and its interval."""

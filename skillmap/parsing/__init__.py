@@ -1,0 +1,1 @@
+"""From the bytes of foreign files to typed frames, with every bad record reported."""

@@ -1,0 +1,1 @@
+"""What models answered, and what it is worth."""

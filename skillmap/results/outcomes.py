@@ -1,0 +1,57 @@
+"""What became of a response, and how each outcome counts.
+
+The policy is declared here once: an answer that could not be read is the model's
+failure and counts as wrong; an item that was never properly asked or scored says
+nothing about the model and is left out. Marts report both counts.
+"""
+
+import polars as pl
+
+# Outcomes that count as wrong although they have no score.
+COUNTED_AS_WRONG = ("unparsed", "refusal", "empty", "truncated")
+# Outcomes that are left out of every accuracy, and counted beside it.
+LEFT_OUT = ("error", "not_attempted", "unscored")
+
+
+def with_outcome(results: pl.DataFrame) -> pl.DataFrame:
+    """``results`` with ``outcome`` known for each row, and ``score`` to match.
+
+    A source that states an outcome is believed. Otherwise the score decides; and a
+    response without an answer is ``empty`` or ``unparsed``, not wrong, where the
+    source's format has a place for the answer.
+
+    Args:
+        results: Has ``outcome`` (null where the source states none), ``score``
+            (null, or in [0, 1]), ``prediction``, ``response`` and
+            ``expects_prediction``.
+
+    Returns:
+        The same rows with both columns replaced. A stated "correct" or "wrong"
+        without a score gets 1 or 0; outcomes that allow no score lose it.
+    """
+    is_blank = pl.col("response").str.strip_chars().eq("")
+    has_no_answer = pl.col("expects_prediction") & pl.col("prediction").is_null()
+    score = pl.col("score")
+    derived = (
+        pl.when(score == 1)
+        .then(pl.lit("correct"))
+        .when(score > 0)
+        .then(pl.lit("partial"))
+        .when(is_blank & pl.col("prediction").is_null())
+        .then(pl.lit("empty"))
+        .when(has_no_answer)
+        .then(pl.lit("unparsed"))
+        .when(score == 0)
+        .then(pl.lit("wrong"))
+        .otherwise(pl.lit("unscored"))
+    )
+    outcome = pl.coalesce("outcome", derived)
+    implied = (
+        pl.when(outcome == "correct")
+        .then(pl.lit(1.0))
+        .when(outcome == "wrong")
+        .then(pl.lit(0.0))
+        .when(outcome.is_in(["partial", "unparsed", "empty"]))
+        .then(score)
+    )
+    return results.with_columns(outcome=outcome, score=implied)

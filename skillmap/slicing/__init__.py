@@ -1,0 +1,1 @@
+"""Skill phrases to skills, and skills to slices."""

@@ -1,0 +1,9 @@
+-- Results for an item whose source states another question, options or answer than
+-- the benchmark's current release.
+
+select
+    eval_run_id,
+    item_id
+from core.scores
+where is_drifted
+order by eval_run_id, item_id

@@ -1,0 +1,1 @@
+"""The Dagster half of skillmap: thin assets, and resources with side effects."""

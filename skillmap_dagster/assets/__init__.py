@@ -1,0 +1,1 @@
+"""The assets: each reads, calls one function of skillmap, and returns rows."""

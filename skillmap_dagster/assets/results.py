@@ -1,0 +1,87 @@
+"""What the models answered: eval runs, responses and scores of each cell."""
+
+import polars as pl
+
+from skillmap.contracts import core
+from skillmap.results.eval_runs import Cell, ModelSource, cell
+from skillmap_dagster import pictures
+from skillmap_dagster.assets.benchmarks import items_order
+from skillmap_dagster.assets.table_asset import table_asset
+from skillmap_dagster.resources.lake import Lake, Partition
+from skillmap_dagster.resources.registry import Registry
+
+
+@table_asset(
+    core.EVAL_RUNS,
+    group="results",
+    reads=[core.ITEMS, core.BENCHMARKS],
+    sources="cell",
+)
+def eval_runs(partition: Partition, lake: Lake, registry: Registry) -> pl.DataFrame:
+    """Configurations in which the model was run on the benchmark."""
+    made = _cell(partition, lake, registry)
+    return made.eval_runs if made else core.EVAL_RUNS.empty()
+
+
+@table_asset(
+    core.RESPONSES,
+    group="results",
+    reads=[core.ITEMS, core.BENCHMARKS],
+    sources="cell",
+)
+def responses(partition: Partition, lake: Lake, registry: Registry) -> pl.DataFrame:
+    """What the model wrote for each item of the benchmark."""
+    made = _cell(partition, lake, registry)
+    return made.responses if made else core.RESPONSES.empty()
+
+
+@table_asset(
+    core.SCORES,
+    group="results",
+    reads=[core.ITEMS, core.BENCHMARKS, core.RESPONSES],
+    sources="cell",
+    picture=pictures.counts_of("outcome"),
+)
+def scores(partition: Partition, lake: Lake, registry: Registry) -> pl.DataFrame:
+    """How good each response is, and what became of it."""
+    made = _cell(partition, lake, registry)
+    return made.scores if made else core.SCORES.empty()
+
+
+@table_asset(core.MODELS, group="results", reads=[core.EVAL_RUNS])
+def models(partition: Partition, lake: Lake) -> pl.DataFrame:
+    """The model, with its names in the sources and the benchmarks it was run on."""
+    runs = lake.read(core.EVAL_RUNS, **partition)
+    return (
+        runs.group_by("model_id")
+        .agg(
+            source_names=pl.col("source_model_names").explode().unique().sort(),
+            benchmark_ids=pl.col("benchmark_id").unique().sort(),
+        )
+        .select(core.MODELS.polars_schema.names())
+    )
+
+
+def _cell(partition: Partition, lake: Lake, registry: Registry) -> Cell | None:
+    """The cell's results; None where no source has any."""
+    benchmark_id, model_id = partition["benchmark"], partition["model"]
+    names = {
+        s.source_id: tuple(s.models[benchmark_id][model_id])
+        for s in map(registry.refreshed, registry.sources(benchmark_id))
+        if model_id in s.models.get(benchmark_id, {})
+    }
+    if not names:
+        return None
+    read = registry.benchmark_sources(
+        benchmark_id, keep=lambda source: source.source_id in names
+    )
+    items = lake.read(core.ITEMS, benchmark=benchmark_id)
+    releases = lake.read(core.BENCHMARKS, benchmark=benchmark_id).explode("source_ids")
+    return cell(
+        benchmark_id,
+        model_id,
+        [ModelSource(source, names[source.source_id]) for source in read],
+        order=items_order(items, registry, benchmark_id),
+        items=items,
+        release_of_source=dict(releases.select("source_ids", "release_id").rows()),
+    )

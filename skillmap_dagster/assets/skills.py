@@ -1,0 +1,163 @@
+"""Skills: from rationales and phrases to canonical skills and slices."""
+
+import polars as pl
+
+from skillmap.contracts import core
+from skillmap.items import annotations
+from skillmap.items.inheritance import item_skills as own_and_inherited
+from skillmap.slicing.skills import canonical_skills, skill_slices
+from skillmap_dagster import pictures
+from skillmap_dagster.assets.benchmarks import items_order
+from skillmap_dagster.assets.table_asset import table_asset
+from skillmap_dagster.resources.embedder import Embedding
+from skillmap_dagster.resources.lake import Lake, Partition
+from skillmap_dagster.resources.registry import Registry
+from skillmap_dagster.resources.settings import Settings
+
+
+@table_asset(
+    core.RATIONALES,
+    group="skills",
+    reads=[core.ITEMS],
+    sources="benchmark",
+    picture=pictures.counts_of("parse_status"),
+)
+def rationales(partition: Partition, lake: Lake, registry: Registry) -> pl.DataFrame:
+    """Step by step solutions of the benchmark's items, read."""
+    benchmark_id = partition["benchmark"]
+    items = lake.read(core.ITEMS, benchmark=benchmark_id)
+    return annotations.rationales(
+        benchmark_id,
+        registry.benchmark_sources(benchmark_id),
+        items_order(items, registry, benchmark_id),
+    )
+
+
+@table_asset(
+    core.SKILL_MENTIONS,
+    group="skills",
+    reads=[core.ITEMS, core.RATIONALES],
+    sources="benchmark",
+    picture=pictures.counts_of("normalised_phrase"),
+)
+def skill_mentions(
+    partition: Partition, lake: Lake, registry: Registry
+) -> pl.DataFrame:
+    """Skills named for the benchmark's items, as annotators wrote them."""
+    benchmark_id = partition["benchmark"]
+    items = lake.read(core.ITEMS, benchmark=benchmark_id)
+    return annotations.skill_mentions(
+        benchmark_id,
+        registry.benchmark_sources(benchmark_id),
+        items_order(items, registry, benchmark_id),
+        lake.read(core.RATIONALES, benchmark=benchmark_id),
+    )
+
+
+@table_asset(
+    core.SKILL_NAMES,
+    group="skills",
+    reads=[core.SKILL_MENTIONS],
+    settings=["embedder", "similarity_threshold", "clustering"],
+)
+def skill_names(lake: Lake, settings: Settings, embedding: Embedding) -> pl.DataFrame:
+    """The canonical skill of every phrase, phrases embedded once and grouped."""
+    phrases = (
+        lake.scan(core.SKILL_MENTIONS)
+        .filter(pl.col("normalised_phrase").is_not_null())
+        .group_by(phrase="normalised_phrase")
+        .agg(
+            n_mentions=pl.len().cast(pl.Int64),
+            n_items=pl.col("item_id").n_unique().cast(pl.Int64),
+        )
+        .sort("phrase")
+        .collect()
+    )
+    chosen = settings.read()
+    assigned = canonical_skills(
+        phrases.select("phrase", "n_items"),
+        embedding.vectors(chosen.embedder, phrases["phrase"].to_list()),
+        threshold=chosen.similarity_threshold,
+        method=chosen.clustering,
+    )
+    return assigned.skill_names.join(phrases, on="phrase", maintain_order="left")
+
+
+@table_asset(
+    core.ITEM_SKILLS,
+    group="skills",
+    reads=[core.SKILL_MENTIONS, core.SKILL_NAMES, core.ITEM_GROUPS],
+    picture=pictures.counts_of("origin"),
+)
+def item_skills(lake: Lake) -> pl.DataFrame:
+    """Skills that each item needs, its own or those of its duplicates."""
+    mentions = lake.scan(core.SKILL_MENTIONS).select(
+        "benchmark_id", "item_id", "normalised_phrase"
+    )
+    return own_and_inherited(
+        mentions.collect(),
+        lake.scan(core.SKILL_NAMES).select("phrase", "skill_id").collect(),
+        lake.read(core.ITEM_GROUPS),
+    )
+
+
+@table_asset(
+    core.SKILLS,
+    group="skills",
+    reads=[core.SKILL_NAMES, core.ITEM_SKILLS],
+    picture=pictures.values_of("n_items", label="skill_name"),
+)
+def skills(lake: Lake) -> pl.DataFrame:
+    """Canonical skills, with how many phrases and items each has."""
+    items = lake.scan(core.ITEM_SKILLS).group_by("skill_id").agg(
+        n_items=pl.len().cast(pl.Int64),
+        n_benchmarks=pl.col("benchmark_id").n_unique().cast(pl.Int64),
+    )
+    return (
+        lake.scan(core.SKILL_NAMES)
+        .group_by("skill_id", "skill_name")
+        .agg(
+            n_phrases=pl.len().cast(pl.Int64),
+            n_mentions=pl.col("n_mentions").sum(),
+        )
+        .join(items, on="skill_id", how="left")
+        .with_columns(pl.col("n_items", "n_benchmarks").fill_null(0))
+        .sort("skill_id")
+        .collect()
+    )
+
+
+@table_asset(
+    core.SLICES,
+    group="slices",
+    reads=[core.ITEM_SKILLS, core.SKILL_NAMES],
+    settings=["minimum_slice_items"],
+    picture=pictures.values_of("n_items", label="slice_name"),
+)
+def slices(lake: Lake, settings: Settings) -> pl.DataFrame:
+    """Skills that enough items share."""
+    named = _named_item_skills(lake)
+    made = skill_slices(named, minimum_items=settings.read().minimum_slice_items)
+    about = named.group_by(slice_id="skill_id").agg(
+        n_inherited_items=(pl.col("origin") != "mention").sum().cast(pl.Int64),
+        benchmark_ids=pl.col("benchmark_id").unique().sort(),
+    )
+    return made.slices.join(about, on="slice_id", maintain_order="left")
+
+
+@table_asset(core.SLICE_ITEMS, group="slices", reads=[core.SLICES, core.ITEM_SKILLS])
+def slice_items(lake: Lake) -> pl.DataFrame:
+    """The items of each slice."""
+    return (
+        lake.scan(core.ITEM_SKILLS)
+        .select("item_id", "benchmark_id", slice_id="skill_id")
+        .join(lake.scan(core.SLICES).select("slice_id"), on="slice_id", how="semi")
+        .select(core.SLICE_ITEMS.polars_schema.names())
+        .sort("slice_id", "item_id")
+        .collect()
+    )
+
+
+def _named_item_skills(lake: Lake) -> pl.DataFrame:
+    names = lake.scan(core.SKILL_NAMES).select("skill_id", "skill_name").unique()
+    return lake.scan(core.ITEM_SKILLS).join(names, on="skill_id").collect()

@@ -1,0 +1,293 @@
+"""The one way an asset is tied to the table it makes, and to its audit."""
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import dagster as dg
+import polars as pl
+
+from skillmap.contracts.table import Table
+from skillmap.errors import SkillmapError
+from skillmap_dagster import metadata, partitions
+from skillmap_dagster.automation import conditions
+from skillmap_dagster.quality import audit
+from skillmap_dagster.resources.lake import Lake, Partition, inputs_of
+from skillmap_dagster.resources.registry import Registry
+from skillmap_dagster.resources.settings import Settings
+
+# Which registered sources an asset reads: those about its benchmark, or of those the
+# ones with results of its model.
+SourcesRead = Literal["benchmark", "cell"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableAsset:
+    """An asset and all that its rows depend on.
+
+    Attributes:
+        table: What it makes.
+        reads: Tables it is made from, other than its own partition keys.
+        sources: Which registered sources it reads, if any.
+        settings: Names of the settings it uses.
+        code_version: Changed by hand whenever the same inputs give other rows.
+        definition: The Dagster asset.
+    """
+
+    table: Table
+    reads: tuple[Table, ...]
+    sources: SourcesRead | None
+    settings: tuple[str, ...]
+    code_version: str
+    definition: dg.AssetsDefinition
+
+    def inputs(
+        self,
+        partition: Partition,
+        *,
+        lake: Lake,
+        registry: Registry,
+        settings: Settings,
+    ) -> str:
+        """Hash of all that the partition is made from, as it is now.
+
+        Equal to the hash stored with the partition's rows exactly when making it
+        again would give the same rows.
+        """
+        return inputs_of(
+            [
+                str(self.table),
+                self.code_version,
+                *_settings_parts(self.settings, settings),
+                *_source_parts(self.sources, partition, registry),
+                *_table_parts(self.reads, partition, lake),
+            ]
+        )
+
+
+# Every table asset by its table's key, filled as the asset modules are imported.
+TABLE_ASSETS: dict[tuple[str, str], TableAsset] = {}
+
+_Make = Callable[..., pl.DataFrame]
+
+
+def table_asset(
+    table: Table,
+    *,
+    group: str,
+    reads: Sequence[Table] = (),
+    sources: SourcesRead | None = None,
+    settings: Sequence[str] = (),
+    code_version: str = "1",
+    picture: metadata.Picture | None = None,
+) -> Callable[[_Make], dg.AssetsDefinition]:
+    """Declare the asset that makes ``table``.
+
+    The decorated function takes ``partition`` (key by dimension) and any resources,
+    and returns the rows; it has no other effect. Key, columns, description and checks
+    come from the contract. The rows replace the old ones only if no check stops
+    them; otherwise the old rows stay, the new ones go to quarantine, and the run
+    fails.
+
+    Args:
+        table: The contract; its name is also the function's.
+        group: Asset group in the UI.
+        reads: Tables the rows are made from.
+        sources: Which registered sources they are made from.
+        settings: Names of the settings that the function uses.
+        code_version: To be changed whenever the same inputs give other rows.
+        picture: Draws the rows for the UI.
+    """
+
+    def declare(make: _Make) -> dg.AssetsDefinition:
+        definition = _definition(
+            table, make, group=group, reads=reads, code_version=code_version,
+            picture=picture,
+        )
+        TABLE_ASSETS[table.key] = TableAsset(
+            table=table,
+            reads=tuple(reads),
+            sources=sources,
+            settings=tuple(settings),
+            code_version=code_version,
+            definition=definition,
+        )
+        return definition
+
+    return declare
+
+
+def _definition(
+    table: Table,
+    make: _Make,
+    *,
+    group: str,
+    reads: Sequence[Table],
+    code_version: str,
+    picture: metadata.Picture | None,
+) -> dg.AssetsDefinition:
+    partitions_def = partitions.DEFINITIONS[table.partitions]
+
+    def run(context: dg.AssetExecutionContext, **resources: Any) -> Iterator[Any]:
+        yield from _audited(table, make, context, resources, picture)
+
+    functools.update_wrapper(run, make)
+    run.__signature__ = _signature(make)  # type: ignore[attr-defined]
+    run.__annotations__ = {
+        name: parameter.annotation
+        for name, parameter in _signature(make).parameters.items()
+    }
+    return dg.asset(
+        key=list(table.key),
+        deps=[list(upstream.key) for upstream in reads],
+        partitions_def=partitions_def,
+        check_specs=_check_specs(table),
+        group_name=group,
+        kinds={"parquet", "polars"},
+        code_version=code_version,
+        # Partitions are requested by the sensor that watches their sources.
+        automation_condition=None if partitions_def else conditions.WHEN_INPUTS_CHANGE,
+        description=f"{make.__doc__}\n\n{table.description} One row per {table.grain}.",
+        metadata={
+            "dagster/column_schema": metadata.column_schema(table),
+            "dagster/table_name": str(table),
+        },
+    )(run)
+
+
+def _check_specs(table: Table) -> list[dg.AssetCheckSpec]:
+    with warnings.catch_warnings():
+        # Checks of partitions are a preview of Dagster's; its version is pinned.
+        warnings.simplefilter("ignore", dg.PreviewWarning)
+        return [
+            dg.AssetCheckSpec(
+                name,
+                asset=list(table.key),
+                blocking=name not in table.cautions,
+                partitions_def=partitions.DEFINITIONS[table.partitions],
+            )
+            for name in audit.check_names(table)
+        ]
+
+
+def _signature(make: _Make) -> inspect.Signature:
+    """The context, the resources of ``make``, and those every asset needs."""
+    kind = inspect.Parameter.KEYWORD_ONLY
+    needed: Mapping[str, Any] = {
+        "lake": Lake,
+        "registry": Registry,
+        "settings": Settings,
+        **{
+            name: parameter.annotation
+            for name, parameter in inspect.signature(make).parameters.items()
+            if name != "partition"
+        },
+    }
+    context = inspect.Parameter(
+        "context",
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        annotation=dg.AssetExecutionContext,
+    )
+    resources = [
+        inspect.Parameter(name, kind, annotation=annotation)
+        for name, annotation in needed.items()
+    ]
+    return inspect.Signature([context, *resources])
+
+
+def _audited(
+    table: Table,
+    make: _Make,
+    context: dg.AssetExecutionContext,
+    resources: Mapping[str, Any],
+    picture: metadata.Picture | None,
+) -> Iterator[Any]:
+    partition = partitions.partition_of(table, context)
+    lake: Lake = resources["lake"]
+    # Before the rows are made: what changes meanwhile must count as a change.
+    inputs = TABLE_ASSETS[table.key].inputs(
+        partition,
+        lake=lake,
+        registry=resources["registry"],
+        settings=resources["settings"],
+    )
+    asked = inspect.signature(make).parameters
+    available = {"partition": partition, **resources}
+    try:
+        rows = table.conform(make(**{name: available[name] for name in asked}))
+    except SkillmapError as error:
+        yield _check_result(
+            table, audit.Finding("contract", False, False, {"reason": str(error)})  # noqa: FBT003
+        )
+        raise dg.Failure(
+            f"{table} {dict(partition) or ''}: {error}", allow_retries=False
+        ) from error
+    findings = audit.audit(table, partition, rows, lake)
+    stopped = [finding.check for finding in findings if finding.stops]
+    if stopped:
+        yield from (_check_result(table, finding) for finding in findings)
+        place = lake.quarantine(table, partition, rows)
+        raise dg.Failure(
+            f"{table} {dict(partition) or ''}: rejected by {stopped}; the previous rows "
+            "stay. The rejected rows are in quarantine",
+            metadata={"quarantine": dg.MetadataValue.path(place), "rows": rows.height},
+            allow_retries=False,
+        )
+    stored = lake.write(table, partition, rows, inputs=inputs)
+    # The materialization comes first: a check older than it does not count as passed.
+    yield dg.MaterializeResult(
+        metadata=metadata.of_rows(table, partition, rows, lake, picture),
+        data_version=dg.DataVersion(stored.content),
+    )
+    yield from (_check_result(table, finding) for finding in findings)
+
+
+def _check_result(table: Table, finding: audit.Finding) -> dg.AssetCheckResult:
+    return dg.AssetCheckResult(
+        asset_key=list(table.key),
+        check_name=finding.check,
+        passed=finding.passed,
+        severity=(
+            dg.AssetCheckSeverity.WARN
+            if finding.is_warning
+            else dg.AssetCheckSeverity.ERROR
+        ),
+        metadata=finding.metadata,
+    )
+
+
+def _settings_parts(names: Sequence[str], settings: Settings) -> list[str]:
+    chosen = settings.read() if names else None
+    return [f"{name}={getattr(chosen, name)!r}" for name in names]
+
+
+def _source_parts(
+    sources: SourcesRead | None, partition: Partition, registry: Registry
+) -> list[str]:
+    if sources is None:
+        return []
+    benchmark_id = partition["benchmark"]
+    read = [
+        source
+        for source in registry.sources(benchmark_id)
+        if sources == "benchmark"
+        or partition["model"] in source.models.get(benchmark_id, {})
+    ]
+    declared = registry.benchmark(benchmark_id).model_dump_json()
+    return [declared, *(f"{s.source_id}={s.fingerprint}" for s in read)]
+
+
+def _table_parts(
+    tables: Sequence[Table], partition: Partition, lake: Lake
+) -> list[str]:
+    parts = []
+    for table in tables:
+        shared = {d: k for d, k in partition.items() if d in table.dimensions}
+        for upstream in lake.partitions(table):
+            if shared.items() <= upstream.items():
+                stored = lake.stored(table, upstream)
+                parts.append(f"{table}{upstream}={stored.content if stored else None}")
+    return parts

@@ -1,0 +1,1 @@
+"""Audits of what an asset is about to publish."""

@@ -1,0 +1,1 @@
+"""Everything with a side effect, injected: files, models, clocks and the environment."""

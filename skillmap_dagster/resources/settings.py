@@ -1,0 +1,65 @@
+"""Choices that change the results, kept beside them in the home folder."""
+
+from pathlib import Path
+from typing import Literal
+
+import dagster as dg
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from skillmap.errors import InvalidInputError
+
+
+class AnalysisSettings(BaseModel):
+    """How phrases become skills, and skills slices.
+
+    Attributes:
+        embedder: ``minilm`` for the packaged model, or the name or folder of any
+            sentence-transformers model.
+        similarity_threshold: Phrases at least this alike, as a cosine, can be one
+            skill.
+        clustering: ``average``, average linkage; or ``leader``, the published
+            method, to compare with.
+        minimum_slice_items: Items that make a skill a slice, inclusive.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    embedder: str = "minilm"
+    similarity_threshold: float = Field(0.8, gt=0, le=1)
+    clustering: Literal["average", "leader"] = "average"
+    minimum_slice_items: int = Field(100, ge=1)
+
+
+class Settings(dg.ConfigurableResource):
+    """Reads the settings file; without one, the defaults hold.
+
+    Attributes:
+        file: A YAML file with any of the fields of ``AnalysisSettings``.
+    """
+
+    file: str
+
+    def read(self) -> AnalysisSettings:
+        """The settings as they are now.
+
+        Raises:
+            InvalidInputError: If the file has an unknown field or a value out of
+                range.
+        """
+        path = Path(self.file)
+        if not path.exists():
+            return AnalysisSettings()
+        try:
+            return AnalysisSettings.model_validate(
+                yaml.safe_load(path.read_text("utf-8")) or {}
+            )
+        except (ValidationError, yaml.YAMLError) as error:
+            raise InvalidInputError(f"{path}: {error}") from error
+
+    def write(self, settings: AnalysisSettings) -> None:
+        """Make ``settings`` the home's settings."""
+        path = Path(self.file)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        told = settings.model_dump(exclude_defaults=True)
+        path.write_text(yaml.safe_dump(told, sort_keys=True), "utf-8")

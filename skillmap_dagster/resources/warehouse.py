@@ -1,0 +1,217 @@
+"""The published DuckDB file: built beside the old one, checked, renamed over it."""
+
+import fcntl
+import os
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import dagster as dg
+import duckdb
+import polars as pl
+from dagster_duckdb import DuckDBResource
+
+from skillmap import sql
+from skillmap.contracts import TABLES
+from skillmap.contracts.table import Table
+from skillmap.contracts.views import VIEWS
+from skillmap.errors import ContractError, InvalidInputError
+from skillmap_dagster.quality.audit import Finding, rule_finding
+from skillmap_dagster.resources.lake import Lake, inputs_of
+
+_READ_ONLY = 0o444
+_SECONDS_KEPT = 7 * 24 * 3600.0
+
+
+class Published(NamedTuple):
+    """What a publication holds.
+
+    Attributes:
+        n_rows: Rows by table.
+        n_partitions: Partitions by table.
+        findings: Outcome of every cross-table rule on the whole.
+    """
+
+    n_rows: dict[str, int]
+    n_partitions: dict[str, int]
+    findings: list[Finding]
+
+
+class Warehouse(dg.ConfigurableResource):
+    """Publishes the lake as one DuckDB file, and queries it.
+
+    Whoever has the file open keeps a whole, consistent snapshot, and neither waits for
+    a publication nor holds one up. Tables too large to copy each time are views over
+    Parquet files, which are pinned: hard links that no rename touches.
+
+    Attributes:
+        file: The DuckDB file.
+    """
+
+    file: str
+
+    def publish(self, lake: Lake) -> Published:
+        """Make the file hold what the lake holds now.
+
+        Publications wait for each other, so that the last rename is of the newest
+        content.
+
+        Raises:
+            ContractError: If a rule does not hold over all tables together; the old
+                file stays.
+        """
+        target = Path(self.file)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = target.with_name(f".{uuid.uuid4().hex}.duckdb")
+        with _exclusive(target.with_suffix(".lock")):
+            try:
+                published = self._build(temporary, lake)
+                stopped = [f for f in published.findings if f.stops]
+                if stopped:
+                    told = {f.check: f.metadata["offending_rows"] for f in stopped}
+                    raise ContractError(
+                        f"{target}: not published, rules broken by so many rows: {told}"
+                    )
+                temporary.chmod(_READ_ONLY)
+                temporary.replace(target)
+            finally:
+                temporary.unlink(missing_ok=True)
+            self._forget_old_pins()
+        return published
+
+    def is_current(self, lake: Lake) -> bool:
+        """Whether the file was built from the lake as it is now."""
+        if not Path(self.file).exists():
+            return False
+        with self.connection() as connection:
+            built = connection.sql("select content from main.publication").fetchone()
+        return built is not None and built[0] == _content_of(lake)
+
+    def query(self, select: str) -> pl.DataFrame:
+        """Rows of one query on the published file, which is opened read-only.
+
+        Raises:
+            InvalidInputError: If nothing is published yet, or the query is wrong.
+        """
+        with self.connection() as connection:
+            try:
+                return connection.sql(select).pl()
+            except duckdb.Error as error:
+                raise InvalidInputError(f"the query failed: {error}") from error
+
+    @contextmanager
+    def connection(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """The published file, opened read-only for the length of a ``with`` block."""
+        if not Path(self.file).exists():
+            raise InvalidInputError(
+                f"{self.file}: nothing is published yet. Import something, or run "
+                "`skillmap demo`"
+            )
+        opened = DuckDBResource(
+            database=self.file, connection_config={"access_mode": "READ_ONLY"}
+        )
+        with opened.get_connection() as connection:
+            yield connection
+
+    def _build(self, file: Path, lake: Lake) -> Published:
+        n_rows, n_partitions = {}, {}
+        # Before any table is read: what changes meanwhile must count as a change.
+        content = _content_of(lake)
+        with duckdb.connect(str(file)) as connection:
+            connection.execute("create table publication as select $1 as content", [content])
+            for schema in ("raw", "core", "mart"):
+                connection.sql(f"create schema {schema}")
+            for table in TABLES.values():
+                n_partitions[str(table)] = len(lake.partitions(table))
+                n_rows[str(table)] = (
+                    self._add_view(connection, table, lake)
+                    if table.published_as == "view"
+                    else _add_table(connection, table, lake)
+                )
+                for comment in table.comments():
+                    connection.sql(comment)
+            for view in VIEWS:
+                for statement in view.ddl():
+                    connection.sql(statement)
+            findings = [
+                rule_finding(name, connection.sql(sql.load(f"checks/{name}")).pl(), False)  # noqa: FBT003
+                for name in sql.names("checks")
+            ]
+        return Published(n_rows, n_partitions, findings)
+
+    def _add_view(
+        self, connection: duckdb.DuckDBPyConnection, table: Table, lake: Lake
+    ) -> int:
+        files = []
+        for partition in lake.partitions(table):
+            stored = lake.stored(table, partition)
+            if stored is not None:
+                files.append(self._pinned(lake.file(table, partition), stored.content))
+        if not files:
+            connection.register("nothing", table.empty().to_arrow())
+            connection.sql(f"create table nothing_of_{table.name} as from nothing")
+            connection.sql(f"create view {table} as from nothing_of_{table.name}")
+            return 0
+        listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+        connection.sql(f"create view {table} as from read_parquet([{listed}])")
+        counted = connection.sql(f"select count(*) from {table}").fetchone()
+        return counted[0] if counted else 0
+
+    def _pinned(self, file: os.PathLike[str], content: str) -> str:
+        """A name for this version of the file that is never given to another."""
+        if not os.path.exists(file):  # noqa: PTH110  remote files pin themselves
+            return str(file)
+        pin = self._pins() / f"{content}.parquet"
+        pin.parent.mkdir(parents=True, exist_ok=True)
+        if not pin.exists():
+            link = pin.with_name(f".{uuid.uuid4().hex}.tmp")
+            os.link(file, link)
+            link.replace(pin)
+        os.utime(pin)
+        return str(pin)
+
+    def _pins(self) -> Path:
+        return Path(self.file).parent.resolve() / "pinned"
+
+    def _forget_old_pins(self) -> None:
+        """Remove pins that no publication of the last week used."""
+        oldest = time.time() - _SECONDS_KEPT
+        for pin in self._pins().glob("*.parquet"):
+            if pin.stat().st_mtime < oldest:
+                pin.unlink(missing_ok=True)
+
+
+def _add_table(
+    connection: duckdb.DuckDBPyConnection, table: Table, lake: Lake
+) -> int:
+    rows = lake.read(table)
+    connection.sql(table.ddl())
+    connection.register("rows", rows.to_arrow())
+    try:
+        connection.execute(f"insert into {table} by name from rows")
+    except duckdb.ConstraintException as error:
+        raise ContractError(f"{table}: not published: {error}") from error
+    finally:
+        connection.unregister("rows")
+    return rows.height
+
+
+def _content_of(lake: Lake) -> str:
+    """Hash of what every partition of the lake holds, and of how it is published."""
+    parts = [query for view in VIEWS for query in view.ddl()]
+    for table in TABLES.values():
+        parts += [table.ddl(), *table.comments()]
+        for partition in lake.partitions(table):
+            stored = lake.stored(table, partition)
+            parts.append(f"{partition}={stored.content if stored else None}")
+    return inputs_of(parts)
+
+
+@contextmanager
+def _exclusive(lock: Path) -> Iterator[None]:
+    with lock.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
