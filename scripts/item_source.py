@@ -101,9 +101,8 @@ def read_items(path: Path, skills: dict[str, str]) -> list[Item]:
     items: list[Item] = []
     for number, line in _numbered_lines(path):
         mark, text = line[:2], line[2:]
-        if mark == "@ ":
-            item_id, category = text.split(" | ")
-            items.append(Item(item_id, category))
+        if mark == "@ " and text.count(" | ") == 1:
+            items.append(Item(*text.split(" | ")))
         elif not items or not _add_line(items[-1], mark, text):
             raise ParseError(f"{path.name}: line {number} has no known form: {line!r}")
     for item in items:

@@ -14,18 +14,17 @@ greedy in float32 on one thread, so a second run gives the same files.
 import argparse
 import hashlib
 import json
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from scripts.build_starter_items import BENCHMARKS, ITEMS
-from scripts.stated_answer import reading
 from scripts.starter_prompts import chat_about, read_prompt
+from scripts.stated_answer import reading
 
 MODEL = "SmolLM2-135M-Instruct"
-BATCH_SIZE = 8
+BATCH_SIZE = 32
 SEED = 0
 _ROOT = Path(__file__).resolve().parent.parent
 _PROMPTS = _ROOT / "scripts" / "prompts"
@@ -48,7 +47,7 @@ MODES = (Mode("direct", 16), Mode("few_shot", 24), Mode("step_by_step", 160))
 
 
 class Generation(NamedTuple):
-    """Raw text of one response, why it ended and its length without the end token."""
+    """Generated text, why it ended and its length without the end token."""
 
     response: str
     finish_reason: str
@@ -59,16 +58,14 @@ class Decoder:
     """SmolLM2 with greedy decoding of batches."""
 
     def __init__(self, folder: Path) -> None:
-        # Two threads were slower than one on every machine tried; the variable
-        # must be set before torch is loaded.
-        os.environ["OMP_NUM_THREADS"] = "1"  # noqa: TID251  # a setting of a tool
+        # Loaded here, so that items and scores can be used without torch.
         import torch  # noqa: PLC0415
         from transformers import (  # noqa: PLC0415
             AutoModelForCausalLM,
             AutoTokenizer,
         )
 
-        torch.set_num_threads(1)
+        torch.set_num_threads(1)  # sums in one order, on any number of cores
         torch.manual_seed(SEED)  # nothing is sampled; fixed all the same
         self._no_grad = torch.inference_mode
         self._tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left")
@@ -77,17 +74,15 @@ class Decoder:
 
     def text(self, chat: list[dict[str, str]]) -> str:
         """Prompt text of a chat, by the model's own template."""
+        is_begun = chat[-1]["role"] == "assistant"
         return self._tokenizer.apply_chat_template(
-            chat, tokenize=False, add_generation_prompt=True
+            chat,
+            tokenize=False,
+            add_generation_prompt=not is_begun,
+            continue_final_message=is_begun,
         )
 
-    def n_tokens(self, prompt: str) -> int:
-        """Length of a prompt in tokens."""
-        return len(self._tokenizer(prompt)["input_ids"])
-
-    def generations(
-        self, prompts: list[str], max_new_tokens: int
-    ) -> list[Generation]:
+    def generations(self, prompts: list[str], max_new_tokens: int) -> list[Generation]:
         """Most likely continuation of each prompt."""
         batch = self._tokenizer(prompts, padding=True, return_tensors="pt")
         with self._no_grad():
@@ -114,11 +109,18 @@ def read_items() -> list[dict[str, Any]]:
     return [json.loads(line) for text in texts for line in text.splitlines()]
 
 
-def batches_by_length(lengths: list[int]) -> Iterator[list[int]]:
-    """Positions of prompts in groups of similar length, so that little is padded."""
-    order = sorted(range(len(lengths)), key=lambda position: lengths[position])
-    for start in range(0, len(order), BATCH_SIZE):
-        yield order[start : start + BATCH_SIZE]
+def batches(items: list[dict[str, Any]]) -> Iterator[list[int]]:
+    """Positions of neighbouring items of one benchmark.
+
+    Batches follow the files and not the lengths of the prompts, so that a changed
+    item changes one batch only: padding costs little here.
+    """
+    for benchmark in BENCHMARKS:
+        positions = [
+            k for k, item in enumerate(items) if item["benchmark"] == benchmark
+        ]
+        for start in range(0, len(positions), BATCH_SIZE):
+            yield positions[start : start + BATCH_SIZE]
 
 
 def record(
@@ -127,16 +129,20 @@ def record(
     """Generate what is missing of one mode and write its results file."""
     prompt = read_prompt(_PROMPTS / f"{mode.name}.txt")
     prompts = [decoder.text(chat_about(item, prompt)) for item in items]
-    lengths = [decoder.n_tokens(prompt) for prompt in prompts]
+    # A turn that the prompt begins ("Answer:") is part of what the reader sees.
+    begun = [_begun(chat_about(item, prompt)) for item in items]
     generations: dict[int, Generation] = {}
-    for batch in batches_by_length(lengths):
+    for batch in batches(items):
         batch_prompts = [prompts[position] for position in batch]
         done = _batch(mode, batch_prompts, decoder, work_folder / mode.name)
         generations |= dict(zip(batch, done, strict=True))
         sys.stdout.write(f"{mode.name}: {len(generations)} of {len(items)}\n")
         sys.stdout.flush()
     lines = [
-        json.dumps(_result(mode, item, generations[position]), ensure_ascii=False)
+        json.dumps(
+            _result(mode, item, begun[position], generations[position]),
+            ensure_ascii=False,
+        )
         for position, item in enumerate(items)
     ]
     _RESULTS.mkdir(parents=True, exist_ok=True)
@@ -159,11 +165,16 @@ def _batch(
     return [Generation(*one) for one in json.loads(path.read_text(encoding="utf-8"))]
 
 
+def _begun(chat: list[dict[str, str]]) -> str:
+    return chat[-1]["content"] if chat[-1]["role"] == "assistant" else ""
+
+
 def _result(
-    mode: Mode, item: dict[str, Any], generation: Generation
+    mode: Mode, item: dict[str, Any], begun: str, generation: Generation
 ) -> dict[str, str | int | None]:
+    response = begun + generation.response
     read = reading(
-        generation.response,
+        response,
         answer=item["answer"],
         choices=item.get("choices"),
         finish_reason=generation.finish_reason,
@@ -175,7 +186,7 @@ def _result(
         "score": read.score,
         "outcome": read.outcome,
         "prediction": read.prediction,
-        "response": generation.response,
+        "response": response,
         "prompt_mode": mode.name,
         "finish_reason": generation.finish_reason,
         "n_output_tokens": generation.n_output_tokens,

@@ -3,6 +3,10 @@
 A prompt file has one part for multiple choice (``# choice``) and one for free form
 items (``# number``); each is a chat whose turns begin with ``## user`` or
 ``## assistant``. ``{question}`` stands for the question, with its options below it.
+A chat that ends with the assistant leaves its last turn for the model to go on with.
+
+The options carry no letters: with letters this small model answers nearly always
+with the same one, whatever the question.
 """
 
 import re
@@ -10,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from skillmap.errors import ParseError
-from scripts.item_source import LETTERS
 
 FORMS = ("choice", "number")
 _PLACE = "{question}"
@@ -40,7 +43,8 @@ def read_prompt(path: Path) -> dict[str, Chat]:
         n_places = sum(turn["content"].count(_PLACE) for turn in chats.get(form, []))
         if n_places != 1:
             raise ParseError(
-                f"{path.name}: part {form!r} must hold {_PLACE} once, has it {n_places} times"
+                f"{path.name}: part {form!r} must hold {_PLACE} once, "
+                f"has it {n_places} times"
             )
     return chats
 
@@ -56,7 +60,7 @@ def chat_about(item: dict[str, Any], prompt: dict[str, Chat]) -> Chat:
         Turns with ``role`` and ``content``.
     """
     choices = item.get("choices", [])
-    options = [f"{LETTERS[k]}. {choice}" for k, choice in enumerate(choices)]
+    options = [f"- {choice}" for choice in choices]
     question = "\n".join([item["question"], *options])
     return [
         {"role": turn["role"], "content": turn["content"].replace(_PLACE, question)}

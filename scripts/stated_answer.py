@@ -1,10 +1,10 @@
 """Reader of the answer that a response states; it never guesses one.
 
 An answer counts as stated when the response marks it ("ANSWER: 12", "the answer is
-(B)"), when the response is short enough to be nothing else, or, for numbers, when
-it closes with an equation. The last marked answer wins. Two different answers in
-one statement, a letter beside the text of another option, and whatever touches the
-end of a cut-off response are not read.
+(B)"), when the response is one short sentence that closes with an option or holds
+one number only, or, for numbers, when it closes with an equation. The last marked
+answer wins. Two different answers in one statement, a letter beside the text of
+another option, and whatever touches the end of a cut-off response are not read.
 """
 
 import re
@@ -28,14 +28,18 @@ _MARKED_LETTER = re.compile(
 _LINE_LETTER = re.compile(r"\(?([A-E])(?:[).:]|$)")
 _ANOTHER_LETTER = re.compile(r"[).]?\s?(?:or|and|,|/|&)\s?\(?[A-E]\b")
 _NUMBER = re.compile(
-    r"(?<![\w.,/])(-?)\$?(\d{1,3}(?:,\d{3}){1,4}(?!\d)|\d{1,15})(\.\d{1,9}|/[1-9]\d{0,8})?"
+    r"(?<![\w.,/:])(-?)\$?(\d{1,3}(?:,\d{3}){1,4}(?!\d)|\d{1,15})(\.\d{1,9}|/[1-9]\d{0,8})?"
     r"(?![\d/\u00bc-\u00be]|[.,:]\d)"
 )
 _OPERATION = re.compile(r"%?\s?(?:[-+*/^]|[x\u00d7\u00f7]\s?\d)")
 _UNIT_WORDS = re.compile(r"(?:%|[^\W\d]|[ .!]){0,40}")
 _LIST_NUMBER = re.compile(r"(?:[Ss]tep )?\d{1,2}[.):] ")
 _MOST_WORDS_AROUND_A_NUMBER = 8
-_PUNCTUATION = " \t.!,;:()"
+_MOST_WORDS_BEFORE_AN_OPTION = 16
+_PUNCTUATION = " \t.!?,;:()\"'"
+_WORD = re.compile(r"[^\s.!?,;:()]+")
+_ARTICLE = re.compile(r"(?:- |the |an? )", re.IGNORECASE)
+_NEGATION = re.compile(r"\b(?:not|no|never|neither|nor)\b|n't\b", re.IGNORECASE)
 
 
 class Reading(NamedTuple):
@@ -67,7 +71,7 @@ def reading(
         The outcome. "truncated" is a cut-off response without a readable answer;
         one that was cut off after its answer counts like any other.
     """
-    if not response.strip():
+    if not response.strip() or _MARKER.fullmatch(response.strip()):
         return Reading("empty", None, None)
     is_cut = finish_reason == "length"
     if choices is None:
@@ -103,16 +107,17 @@ def stated_letter(
     text = _readable(response, is_cut=is_cut)
     for line in _marked_lines(text):
         letter = _letter_at_start(_MARKED_LETTER, line, choices)
-        letter = letter or _letter_of_option(line, choices)
+        letter = letter or _letter_of_option(line.split(". ", 1)[0], choices)
         if letter is not None:
             return letter
     lines = _lines(text)
-    if not lines or sum(_LINE_LETTER.match(line) is not None for line in lines) > 1:
+    n_lettered = sum(_LINE_LETTER.match(line) is not None for line in lines)
+    if n_lettered == 1:
+        return _letter_at_start(_LINE_LETTER, lines[0], choices)
+    if n_lettered or len(lines) != 1:
         return None
-    letter = _letter_at_start(_LINE_LETTER, lines[0], choices)
-    if letter is None and len(lines) == 1:
-        letter = _letter_of_option(lines[0], choices)
-    return letter
+    letter = _letter_of_option(lines[0], choices)
+    return letter or _letter_of_closing_option(lines[0], choices)
 
 
 def stated_number(response: str, *, is_cut: bool = False) -> str | None:
@@ -180,13 +185,35 @@ def _letter_at_start(
 
 
 def _letter_of_option(text: str, choices: list[str]) -> str | None:
-    said = text.strip(_PUNCTUATION).casefold()
+    said = _bare(text)
     matches = [
         letter
         for letter, choice in zip(LETTERS, choices, strict=False)
-        if said and choice.strip(_PUNCTUATION).casefold() == said
+        if said and said == _bare(choice)
     ]
     return matches[0] if len(matches) == 1 else None
+
+
+def _letter_of_closing_option(line: str, choices: list[str]) -> str | None:
+    """Letter of the only option in a sentence, if the sentence ends with it."""
+    if len(line.split()) > _MOST_WORDS_BEFORE_AN_OPTION or _NEGATION.search(line):
+        return None
+    words = _WORD.findall(line.casefold())
+    said = f" {' '.join(words)} "
+    named = [
+        (letter, f" {_bare(choice)} ")
+        for letter, choice in zip(LETTERS, choices, strict=False)
+        if f" {_bare(choice)} " in said
+    ]
+    return named[0][0] if len(named) == 1 and said.endswith(named[0][1]) else None
+
+
+def _bare(text: str) -> str:
+    """Text of an option without case, outer punctuation and leading article."""
+    text = text.strip(_PUNCTUATION)
+    article = _ARTICLE.match(text)
+    text = text[article.end() :] if article else text
+    return text.strip(_PUNCTUATION).casefold()
 
 
 def _number_at_start(line: str) -> str | None:

@@ -210,13 +210,17 @@ def _registered(
         benchmarks=[],
         models={},
     )
-    if before and source.model_copy(
-        update={
-            "n_records": before.n_records,
-            "benchmarks": before.benchmarks,
-            "models": before.models,
-        }
-    ) == before:
+    if (
+        before
+        and source.model_copy(
+            update={
+                "n_records": before.n_records,
+                "benchmarks": before.benchmarks,
+                "models": before.models,
+            }
+        )
+        == before
+    ):
         return before
     return with_contents(source, registry.parsed(source))
 

@@ -61,7 +61,11 @@ def intervals(*, label: tuple[str, ...]) -> Picture:
         names = shown.select(pl.concat_str(label, separator=" · ")).to_series()
         axes.set_yticks(y, [_shortened(name) for name in names], fontsize=7)
         axes.set_xlim(0, 1)
-        cut = f", lowest {shown.height} of {rows.height}" if shown.height < rows.height else ""
+        cut = (
+            f", lowest {shown.height} of {rows.height}"
+            if shown.height < rows.height
+            else ""
+        )
         axes.set_xlabel(f"accuracy, 95 % Wilson interval{cut}")
         return figure
 

@@ -1,9 +1,9 @@
-"""What has to be made anew, and making it: the plan behind every command."""
+"""Making what has to be made: the runs behind every command."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import dagster as dg
 from dagster import DagsterInstance
@@ -11,19 +11,11 @@ from dagster import DagsterInstance
 from skillmap.contracts import TABLES
 from skillmap.contracts.table import Partitions
 from skillmap_dagster import partitions
-from skillmap_dagster.assets.publication import WAREHOUSE_KEY
-from skillmap_dagster.assets.table_asset import TABLE_ASSETS, TableAsset
+from skillmap_dagster.assets.table_asset import TABLE_ASSETS
 from skillmap_dagster.definitions import ASSETS
+from skillmap_dagster.planning import EVERYTHING, STAGES, Planner, Selection, Task
 from skillmap_dagster.resources.home import home_resources
-from skillmap_dagster.resources.lake import Partition
 
-# In this order: what comes later is made from what comes before.
-STAGES: tuple[Partitions | None, ...] = (
-    "benchmark",
-    "benchmark_model",
-    "model",
-    None,
-)
 _INSTANCE_CONFIG = """\
 telemetry:
   enabled: false
@@ -33,39 +25,12 @@ concurrency:
 """
 
 
-class Selection(NamedTuple):
-    """Which part of everything is meant.
-
-    Attributes:
-        tables: Names such as "core.items", or none for all.
-        benchmarks: Benchmarks, or none for all.
-        models: Models, or none for all.
-    """
-
-    tables: frozenset[str] = frozenset()
-    benchmarks: frozenset[str] = frozenset()
-    models: frozenset[str] = frozenset()
-
-    def has(self, partition: Partition) -> bool:
-        """Whether a partition is among those meant."""
-        wanted = {"benchmark": self.benchmarks, "model": self.models}
-        return all(
-            not wanted[dimension] or key in wanted[dimension]
-            for dimension, key in partition.items()
-        )
+# Called before each step with what it is, its number, and how many there are.
+Progress = Callable[[str, int, int], None]
 
 
-class Task(NamedTuple):
-    """Assets to make for one partition, in one run."""
-
-    partition: Partition
-    keys: list[dg.AssetKey]
-
-    def __str__(self) -> str:
-        """What a person reads beside the progress bar."""
-        names = ", ".join(key.path[-1] for key in self.keys)
-        about = " × ".join(self.partition.values()) or "all"
-        return f"{about}: {names}"
+def no_progress(_what: str, _number: int, _n: int) -> None:
+    """Progress that nobody watches."""
 
 
 @dataclass
@@ -88,6 +53,7 @@ class Platform:
     home: Path
     instance: DagsterInstance
     resources: Mapping[str, Any]
+    planner: Planner
     definitions: dg.Definitions
 
     @classmethod
@@ -103,6 +69,7 @@ class Platform:
             home=home,
             instance=instance or DagsterInstance.from_config(str(folder)),
             resources=resources,
+            planner=Planner(resources),
             definitions=dg.Definitions(
                 assets=ASSETS, resources=resources, executor=dg.in_process_executor
             ),
@@ -118,18 +85,6 @@ class Platform:
         ):
             self.instance.add_dynamic_partitions(str(definition.name), keys)
 
-    def plan(self, stage: Partitions | None, selection: Selection) -> list[Task]:
-        """What of one stage is missing or was made from something else than now.
-
-        Assets that read a planned one are planned with it.
-        """
-        tasks = []
-        for partition in self._partitions(stage):
-            keys = self._stale(stage, partition, selection)
-            if keys and selection.has(partition):
-                tasks.append(Task(partition, keys))
-        return tasks
-
     def run(self, task: Task) -> list[str]:
         """Make the assets of a task; returns what failed and why."""
         job = self.definitions.resolve_implicit_global_asset_job_def()
@@ -144,16 +99,15 @@ class Platform:
 
     def bring_up_to_date(
         self,
-        selection: Selection = Selection(),
+        selection: Selection = EVERYTHING,
         *,
-        progress: Callable[[Task, int, int], None] = lambda *_: None,
+        progress: Progress = no_progress,
     ) -> Outcome:
         """Make everything that is stale, a stage at a time.
 
         Args:
             selection: What to bring up to date.
-            progress: Called before each run with its task, its number in the stage
-                and the stage's number of runs.
+            progress: Called before each run, with its number within its stage.
 
         Returns:
             The outcome. What is downstream of a failure is made from the previous
@@ -162,57 +116,60 @@ class Platform:
         self.add_partition_keys()
         self._remove_orphans()
         outcome = Outcome()
-        for stage in STAGES:
-            tasks = self.plan(stage, selection)
+        for stage in selection.stages:
+            tasks = self.planner.plan(stage, selection)
             for number, task in enumerate(tasks):
-                progress(task, number, len(tasks))
+                progress(str(task), number, len(tasks))
                 outcome.n_runs += 1
                 outcome.failures += self.run(task)
         return outcome
 
-    def _partitions(self, stage: Partitions | None) -> Sequence[Partition]:
-        registry = self.resources["registry"]
-        cells = registry.cells()
-        if stage == "benchmark":
-            return [{"benchmark": b} for b in registry.benchmarks()]
-        if stage == "benchmark_model":
-            return [{"benchmark": b, "model": m} for b, m in cells]
-        if stage == "model":
-            return [{"model": m} for m in sorted({model for _, model in cells})]
-        return [{}]
+    def backfill(
+        self, models: Collection[str], *, progress: Progress = no_progress
+    ) -> Outcome:
+        """Make everything of some models anew, then what of the rest is stale by it.
 
-    def _stale(
-        self, stage: Partitions | None, partition: Partition, selection: Selection
-    ) -> list[dg.AssetKey]:
-        stale: list[TableAsset] = []
-        changing: set[tuple[str, str]] = set()
-        for table in TABLES.values():
-            asset = TABLE_ASSETS[table.key]
-            if table.partitions != stage:
-                continue
-            if selection.tables and str(table) not in selection.tables:
-                continue
-            reads_changing = any(read.key in changing for read in asset.reads)
-            if reads_changing or self._is_stale(asset, partition):
-                stale.append(asset)
-                changing.add(table.key)
-        keys = [dg.AssetKey(list(asset.table.key)) for asset in stale]
-        if stage is None and (keys or self._publication_is_stale()):
-            keys.append(WAREHOUSE_KEY)
-        return keys
-
-    def _is_stale(self, asset: TableAsset, partition: Partition) -> bool:
-        lake = self.resources["lake"]
-        stored = lake.stored(asset.table, partition)
-        return stored is None or stored.inputs != asset.inputs(
-            partition,
-            lake=lake,
-            registry=self.resources["registry"],
-            settings=self.resources["settings"],
+        Args:
+            models: The models.
+            progress: Called before each run, with its number within the cells.
+        """
+        self.add_partition_keys()
+        outcome = Outcome()
+        own = [
+            Task(partition, _keys(stage))
+            for stage in STAGES
+            for partition in self.planner.partitions(stage)
+            if partition.get("model") in models
+        ]
+        for number, task in enumerate(own):
+            progress(str(task), number, len(own))
+            outcome.n_runs += 1
+            outcome.failures += self.run(task)
+        rest = self.bring_up_to_date(Selection(stages=(None,)), progress=progress)
+        return Outcome(
+            outcome.n_runs + rest.n_runs, [*outcome.failures, *rest.failures]
         )
 
-    def _publication_is_stale(self) -> bool:
-        return not self.resources["warehouse"].is_current(self.resources["lake"])
+    def make_directly(
+        self, tables: Collection[str], *, progress: Progress = no_progress
+    ) -> None:
+        """Make tables without Dagster and without their audits, for a report only.
+
+        Raises:
+            SkillmapError: If a source's records do not fit together.
+        """
+        todo = [
+            (TABLE_ASSETS[table.key], partition)
+            for stage in STAGES
+            for table in TABLES.values()
+            if table.partitions == stage and str(table) in tables
+            for partition in self.planner.partitions(stage)
+        ]
+        for number, (asset, partition) in enumerate(todo):
+            about = " × ".join(partition.values()) or "all"
+            progress(f"{about}: {asset.table.name}", number, len(todo))
+            rows = asset.rows(partition, self.resources)
+            self.resources["lake"].write(asset.table, partition, rows, inputs="")
 
     def _remove_orphans(self) -> None:
         """Forget partitions that no source contributes to any more."""
@@ -232,6 +189,14 @@ class Platform:
                 )
                 if not known:
                     lake.remove(table, partition)
+
+
+def _keys(stage: Partitions | None) -> list[dg.AssetKey]:
+    return [
+        dg.AssetKey(list(table.key))
+        for table in TABLES.values()
+        if table.partitions == stage
+    ]
 
 
 def _failures(result: dg.ExecuteInProcessResult) -> list[str]:

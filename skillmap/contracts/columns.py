@@ -144,16 +144,12 @@ def difference(name: str, description: str, *, nullable: bool = False) -> Column
 
 def text(name: str, description: str, *, nullable: bool = False) -> Column:
     """A column of free text."""
-    return Column(
-        name=name, type="varchar", description=description, nullable=nullable
-    )
+    return Column(name=name, type="varchar", description=description, nullable=nullable)
 
 
 def flag(name: str, description: str, *, nullable: bool = False) -> Column:
     """A column that is true or false."""
-    return Column(
-        name=name, type="boolean", description=description, nullable=nullable
-    )
+    return Column(name=name, type="boolean", description=description, nullable=nullable)
 
 
 def texts(name: str, description: str) -> Column:

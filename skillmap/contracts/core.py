@@ -53,7 +53,9 @@ ITEMS = Table(
             nullable=True,
             minimum=0,
         ),
-        text("question", "The question; unknown where no source has it.", nullable=True),
+        text(
+            "question", "The question; unknown where no source has it.", nullable=True
+        ),
         texts("choices", "The options in their order; empty for a free form item."),
         count("n_choices", "Options of the item; 0 for a free form item."),
         text("answer", "The reference answer: a letter or a text.", nullable=True),

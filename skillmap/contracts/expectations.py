@@ -69,9 +69,7 @@ def _of_column(column: Column) -> list[Expectation]:
 
 def _key(table: Table) -> Expectation:
     if len(table.primary_key) == 1:
-        return _expectation(
-            "ExpectColumnValuesToBeUnique", column=table.primary_key[0]
-        )
+        return _expectation("ExpectColumnValuesToBeUnique", column=table.primary_key[0])
     return _expectation(
         "ExpectCompoundColumnsToBeUnique", column_list=list(table.primary_key)
     )

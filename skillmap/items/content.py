@@ -57,9 +57,9 @@ def with_content_hashes(items: pl.DataFrame) -> pl.DataFrame:
     choices = normalised_choices(pl.col("choices"))
     answer = normalised_text(pl.col("answer")).fill_null("")
     return items.with_columns(
-        _hash(
-            pl.concat_str(question, choices, answer, separator=_BETWEEN_PARTS)
-        ).alias("content_hash"),
+        _hash(pl.concat_str(question, choices, answer, separator=_BETWEEN_PARTS)).alias(
+            "content_hash"
+        ),
         _hash(question).alias("question_hash"),
     )
 

@@ -87,9 +87,7 @@ def _edges(rows: pl.DataFrame, option: str) -> pl.DataFrame:
 
 def _optionless_edges(numbered: pl.DataFrame) -> pl.DataFrame:
     """A free form item is linked to every item that asks the same question."""
-    has_optionless = (
-        (pl.col("options").list.len() == 0).any().over("question_hash")
-    )
+    has_optionless = (pl.col("options").list.len() == 0).any().over("question_hash")
     return numbered.filter(has_optionless).select(
         "row", first=pl.col("row").min().over("question_hash")
     )

@@ -33,18 +33,22 @@ def rejects(
         )
     ]
     return (
-        pl.concat(frames, how="diagonal")
-        if frames
-        else pl.DataFrame(schema={"source_id": pl.String(), **_SCHEMA})
-    ).select(
-        benchmark_id=pl.lit(benchmark_id),
-        source_id="source_id",
-        reject_index=pl.int_range(pl.len()).over("source_id"),
-        stage="stage",
-        record_position="position",
-        reason="reason",
-        value=pl.col("value").fill_null(""),
-    ).select(raw.REJECTS.polars_schema.names())
+        (
+            pl.concat(frames, how="diagonal")
+            if frames
+            else pl.DataFrame(schema={"source_id": pl.String(), **_SCHEMA})
+        )
+        .select(
+            benchmark_id=pl.lit(benchmark_id),
+            source_id="source_id",
+            reject_index=pl.int_range(pl.len()).over("source_id"),
+            stage="stage",
+            record_position="position",
+            reason="reason",
+            value=pl.col("value").fill_null(""),
+        )
+        .select(raw.REJECTS.polars_schema.names())
+    )
 
 
 _SCHEMA = {

@@ -37,7 +37,9 @@ def with_stated_content(items: pl.DataFrame) -> pl.DataFrame:
     """``items`` with what each states of options and answer, comparable."""
     return items.with_columns(
         choices_key=pl.when(pl.col("choices").list.len() > 0).then(
-            pl.col("choices").list.eval(pl.element().str.strip_chars()).list.join("\x1e")
+            pl.col("choices")
+            .list.eval(pl.element().str.strip_chars())
+            .list.join("\x1e")
         ),
         answer_key=pl.col("answer").str.strip_chars().str.to_lowercase(),
     )
@@ -86,7 +88,9 @@ def releases(
     """
     frames = {
         source_id: with_stated_content(
-            frame.sort("position").unique("native_id", keep="first", maintain_order=True)
+            frame.sort("position").unique(
+                "native_id", keep="first", maintain_order=True
+            )
         )
         for source_id, frame in sorted(stated.items())
         if frame.height
@@ -263,7 +267,14 @@ _DECLARED = "declared"
 
 
 def _by_position_alone(n_items: int) -> pl.DataFrame:
-    texts = ("question", "answer", "category", "origin", "content_hash", "question_hash")
+    texts = (
+        "question",
+        "answer",
+        "category",
+        "origin",
+        "content_hash",
+        "question_hash",
+    )
     place = pl.int_range(n_items, dtype=pl.Int64, eager=True)
     return pl.DataFrame({"position": place}).with_columns(
         native_id=pl.col("position").cast(pl.String),

@@ -91,7 +91,9 @@ def part_to_whole_interval(
     part_correct, part_items = part
     rest_correct = whole[0] - part_correct
     rest_items = whole[1] - part_items
-    inside = wilson_interval(part_correct, part_items, confidence_level=confidence_level)
+    inside = wilson_interval(
+        part_correct, part_items, confidence_level=confidence_level
+    )
     outside = wilson_interval(
         # Sums of fractional scores can leave the rest at -1e-12.
         np.clip(rest_correct, 0.0, rest_items),

@@ -12,6 +12,7 @@ from skillmap.parsing.values import excerpt
 
 _SEPARATORS = (",", ";", "\t", "|")
 _N_ROWS_TRIED = 20
+_N_CHARACTERS_TRIED = 2**20
 
 # The standard library's limit of 131,072 characters is shorter than some responses.
 _MAX_FIELD_CHARACTERS = 2**31 - 1
@@ -87,7 +88,8 @@ def _header(row: list[str], name: str) -> list[str]:
 
 def _separator(text: str) -> str:
     """The separator that gives the most columns, all rows alike before ragged ones."""
-    return max(_SEPARATORS, key=lambda separator: _n_columns(text, separator))
+    head = text[:_N_CHARACTERS_TRIED]
+    return max(_SEPARATORS, key=lambda separator: _n_columns(head, separator))
 
 
 def _n_columns(text: str, separator: str) -> tuple[bool, int]:
@@ -96,6 +98,8 @@ def _n_columns(text: str, separator: str) -> tuple[bool, int]:
         rows = [row for row in islice(reader, _N_ROWS_TRIED) if row]
     except csv.Error:
         return False, 0
-    n_cells = {len(row) for row in rows}
+    # Where the head ends early, it ends within a row.
+    whole_rows = rows[:-1] if 1 < len(rows) < _N_ROWS_TRIED else rows
     n_columns = len(rows[0]) if rows else 0
-    return len(n_cells) == 1 and n_columns > 1, n_columns
+    is_even = {len(row) for row in whole_rows} == {n_columns}
+    return is_even and n_columns > 1, n_columns

@@ -155,7 +155,8 @@ def _description(document: Document) -> str:
         return f"{document.shape} with the columns {_some(list(document.columns))}"
     first = document.first_object()
     if first:
-        return f"{document.shape} of objects with the keys {_some(list(first))}"
+        of_objects = "" if document.shape == "JSON object" else " of objects"
+        return f"{document.shape}{of_objects} with the keys {_some(list(first))}"
     value = document.records[0] if document.records else None
     return f"{document.shape} of {type(value).__name__}, first {excerpt(value)[:80]}"
 

@@ -127,13 +127,17 @@ def _read_field(field: str, values: Sequence[object], *, is_csv: bool) -> _Read:
         return _identities(values, is_csv=is_csv)
     if field == "score":
         return _scores(values)
-    cells = [_READERS.get(field, read_text)(value) for value in values]
-    read: list[object] = [cell.value for cell in cells]
+    reader = _READERS.get(field, read_text)
+    if reader is read_text and all(isinstance(value, str) for value in values):
+        read, faults = list(values), dict[int, str]()
+    else:
+        cells = [reader(value) for value in values]
+        read = [cell.value for cell in cells]
+        faults = _faults(cell.fault for cell in cells)
     # That a response is empty is worth knowing; other blanks state nothing.
     if field != "response":
         read = [None if value == "" else value for value in read]
-    name = "stated_outcome" if field == "outcome" else field
-    return _Read({name: read}, _faults(cell.fault for cell in cells))
+    return _Read({"stated_outcome" if field == "outcome" else field: read}, faults)
 
 
 def _identities(values: Sequence[object], *, is_csv: bool) -> _Read:

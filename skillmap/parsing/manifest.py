@@ -13,9 +13,21 @@ from pydantic import ValidationError
 from skillmap.errors import ParseError
 from skillmap.parsing.formats import format_named
 from skillmap.parsing.importer import Match
+from skillmap.parsing.keys import validate_key
 from skillmap.parsing.manifest_form import FromName, Manifest, SourceEntry, fault_text
 from skillmap.parsing.source import ParseOptions
 from skillmap.parsing.values import excerpt
+
+__all__ = [
+    "Manifest",
+    "SourceSpec",
+    "canonical_model_name",
+    "expand",
+    "list_local_files",
+    "load_manifest",
+    "ordered_sources",
+    "validate_key",
+]
 
 _DATA_SUFFIXES = frozenset(
     {".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".zip", ".gz"}

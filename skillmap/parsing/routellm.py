@@ -146,7 +146,7 @@ def _verdict(cell: object) -> Score:
     score = read_score(cell)
     if score.fault or score.value in (None, 0.0, 1.0):
         return score
-    return Score(None, None, "verdict is a fraction")
+    return Score(None, None, "is a fraction")
 
 
 def _question_and_choices(prompt: str) -> tuple[str, list[str]]:

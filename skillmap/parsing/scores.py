@@ -2,6 +2,7 @@
 
 import math
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from skillmap.parsing.values import is_array, is_object
@@ -31,10 +32,10 @@ _WORDS: dict[str, tuple[float | None, str | None]] = {
 }
 
 _OUT_OF_RANGE = (
-    "score is outside [0, 1]; divide a percentage by 100, or a rating by its maximum"
+    "is outside [0, 1]; divide a percentage by 100, or a rating by its maximum"
 )
-_SEVERAL = "score holds several numbers; keep one column per score and choose one"
-_UNKNOWN = "score is neither a number nor a known word"
+_SEVERAL = "holds several numbers; keep one column per score and choose one"
+_UNKNOWN = "is neither a number nor a known word"
 
 
 class Score(NamedTuple):
@@ -92,6 +93,8 @@ def _plain_score(value: object) -> Score:
     return Score(None, None, _UNKNOWN)
 
 
+# A file has few spellings and many rows.
+@lru_cache(maxsize=1024)
 def _text_score(text: str) -> Score:
     if text in _MISSING:
         return _UNSCORED

@@ -92,17 +92,18 @@ def prediction_in_response(results: pl.DataFrame) -> pl.Series:
         results: Has ``prediction`` and ``response``.
 
     Returns:
-        One value per result; null where there is no response or no prediction. A
-        prediction without letters and digits is looked for as it stands.
+        One value per result; null where there is no response or no prediction, or a
+        blank one. A prediction without letters and digits is looked for as it stands.
     """
-    prediction_words = _words(pl.col("prediction"))
-    has_words = prediction_words != " "
-    in_words = _words(pl.col("response")).str.contains(prediction_words, literal=True)
-    as_written = pl.col("response").str.contains(
-        pl.col("prediction").str.strip_chars(), literal=True
-    )
+    written = pl.col("prediction").str.strip_chars()
+    words = _words(pl.col("prediction"))
+    in_words = _words(pl.col("response")).str.contains(words, literal=True)
+    as_written = pl.col("response").str.contains(written, literal=True)
     return results.select(
-        prediction_in_response=pl.when(has_words).then(in_words).otherwise(as_written)
+        prediction_in_response=pl.when(words != " ")
+        .then(in_words)
+        .when(written != "")
+        .then(as_written)
     ).to_series()
 
 

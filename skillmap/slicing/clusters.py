@@ -178,13 +178,15 @@ class _Linkage:
 
     def current_of(self, cluster: int) -> int:
         """The cluster that ``cluster`` is part of by now."""
-        return int(self.current(np.array([cluster]))[0])
+        while (later := int(self._merged_into[cluster])) != cluster:
+            cluster = later
+        return cluster
 
     def current(self, clusters: _Ids) -> _Ids:
         """The clusters that ``clusters`` are part of by now."""
         while True:
             later = self._merged_into[clusters]
-            if np.array_equal(later, clusters):
+            if (later == clusters).all():
                 return clusters
             clusters = later
 

@@ -111,7 +111,7 @@ def paired_dots(
     Returns:
         Shape ``(n,)``.
     """
-    return np.einsum("ij,ij->i", left, np.broadcast_to(right, left.shape))
+    return np.einsum("ij,ij->i", left, right)
 
 
 def check_unit_vectors(vectors: Vectors) -> None:

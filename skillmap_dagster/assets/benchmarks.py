@@ -1,11 +1,9 @@
 """What was imported for a benchmark: its sources, releases, items and rejects."""
 
-from pathlib import Path
 
 import polars as pl
 
 from skillmap.contracts import core, raw
-from skillmap.errors import ParseError
 from skillmap.items.groups import item_groups as grouped_items
 from skillmap.items.matching import BenchmarkOrder, BenchmarkSource, benchmark_order
 from skillmap.items.rejects import rejects as unused_records
@@ -87,7 +85,9 @@ def item_groups(lake: Lake) -> pl.DataFrame:
     return grouped_items(lake.read(core.ITEMS))
 
 
-def items_order(items_of_benchmark: pl.DataFrame, registry: Registry, benchmark_id: str) -> BenchmarkOrder:
+def items_order(
+    items_of_benchmark: pl.DataFrame, registry: Registry, benchmark_id: str
+) -> BenchmarkOrder:
     """The declared order, read from the items that were made by it."""
     declared = registry.benchmark(benchmark_id)
     is_ordered = bool(declared.order) or declared.n_items is not None
@@ -105,9 +105,7 @@ def _order(
 
 def _releases(benchmark_id: str, registry: Registry) -> Releases:
     read = registry.benchmark_sources(benchmark_id)
-    return benchmark_releases(
-        benchmark_id, read, _order(benchmark_id, registry, read)
-    )
+    return benchmark_releases(benchmark_id, read, _order(benchmark_id, registry, read))
 
 
 def _n_replaced(*frames: pl.DataFrame) -> int:

@@ -109,9 +109,13 @@ def item_skills(lake: Lake) -> pl.DataFrame:
 )
 def skills(lake: Lake) -> pl.DataFrame:
     """Canonical skills, with how many phrases and items each has."""
-    items = lake.scan(core.ITEM_SKILLS).group_by("skill_id").agg(
-        n_items=pl.len().cast(pl.Int64),
-        n_benchmarks=pl.col("benchmark_id").n_unique().cast(pl.Int64),
+    items = (
+        lake.scan(core.ITEM_SKILLS)
+        .group_by("skill_id")
+        .agg(
+            n_items=pl.len().cast(pl.Int64),
+            n_benchmarks=pl.col("benchmark_id").n_unique().cast(pl.Int64),
+        )
     )
     return (
         lake.scan(core.SKILL_NAMES)

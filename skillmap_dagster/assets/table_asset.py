@@ -34,6 +34,7 @@ class TableAsset:
         sources: Which registered sources it reads, if any.
         settings: Names of the settings it uses.
         code_version: Changed by hand whenever the same inputs give other rows.
+        make: Makes the rows of a partition, from resources.
         definition: The Dagster asset.
     """
 
@@ -42,7 +43,19 @@ class TableAsset:
     sources: SourcesRead | None
     settings: tuple[str, ...]
     code_version: str
+    make: Callable[..., pl.DataFrame]
     definition: dg.AssetsDefinition
+
+    def rows(self, partition: Partition, resources: Mapping[str, Any]) -> pl.DataFrame:
+        """The partition's rows, made now; nothing is audited or written.
+
+        Raises:
+            SkillmapError: If the inputs do not allow it.
+        """
+        available = {"partition": partition, **resources}
+        asked = inspect.signature(self.make).parameters
+        made = self.make(**{name: available[name] for name in asked})
+        return self.table.conform(made)
 
     def inputs(
         self,
@@ -104,7 +117,11 @@ def table_asset(
 
     def declare(make: _Make) -> dg.AssetsDefinition:
         definition = _definition(
-            table, make, group=group, reads=reads, code_version=code_version,
+            table,
+            make,
+            group=group,
+            reads=reads,
+            code_version=code_version,
             picture=picture,
         )
         TABLE_ASSETS[table.key] = TableAsset(
@@ -113,6 +130,7 @@ def table_asset(
             sources=sources,
             settings=tuple(settings),
             code_version=code_version,
+            make=make,
             definition=definition,
         )
         return definition
@@ -132,7 +150,7 @@ def _definition(
     partitions_def = partitions.DEFINITIONS[table.partitions]
 
     def run(context: dg.AssetExecutionContext, **resources: Any) -> Iterator[Any]:
-        yield from _audited(table, make, context, resources, picture)
+        yield from _audited(table, context, resources, picture)
 
     functools.update_wrapper(run, make)
     run.__signature__ = _signature(make)  # type: ignore[attr-defined]
@@ -200,7 +218,6 @@ def _signature(make: _Make) -> inspect.Signature:
 
 def _audited(
     table: Table,
-    make: _Make,
     context: dg.AssetExecutionContext,
     resources: Mapping[str, Any],
     picture: metadata.Picture | None,
@@ -208,19 +225,19 @@ def _audited(
     partition = partitions.partition_of(table, context)
     lake: Lake = resources["lake"]
     # Before the rows are made: what changes meanwhile must count as a change.
-    inputs = TABLE_ASSETS[table.key].inputs(
+    asset = TABLE_ASSETS[table.key]
+    inputs = asset.inputs(
         partition,
         lake=lake,
         registry=resources["registry"],
         settings=resources["settings"],
     )
-    asked = inspect.signature(make).parameters
-    available = {"partition": partition, **resources}
     try:
-        rows = table.conform(make(**{name: available[name] for name in asked}))
+        rows = asset.rows(partition, resources)
     except SkillmapError as error:
         yield _check_result(
-            table, audit.Finding("contract", False, False, {"reason": str(error)})  # noqa: FBT003
+            table,
+            audit.Finding("contract", False, False, {"reason": str(error)}),  # noqa: FBT003
         )
         raise dg.Failure(
             f"{table} {dict(partition) or ''}: {error}", allow_retries=False

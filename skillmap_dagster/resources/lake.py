@@ -218,7 +218,8 @@ def inputs_of(parts: Sequence[str]) -> str:
 def partition_filter(partition: Partition) -> pl.Expr:
     """Rows that carry the partition's keys in their key columns."""
     matches = [
-        pl.col(DIMENSION_COLUMNS[dimension]) == key for dimension, key in partition.items()
+        pl.col(DIMENSION_COLUMNS[dimension]) == key
+        for dimension, key in partition.items()
     ]
     return pl.all_horizontal(matches) if matches else pl.lit(value=True)
 

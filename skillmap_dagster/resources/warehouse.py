@@ -121,7 +121,9 @@ class Warehouse(dg.ConfigurableResource):
         # Before any table is read: what changes meanwhile must count as a change.
         content = _content_of(lake)
         with duckdb.connect(str(file)) as connection:
-            connection.execute("create table publication as select $1 as content", [content])
+            connection.execute(
+                "create table publication as select $1 as content", [content]
+            )
             for schema in ("raw", "core", "mart"):
                 connection.sql(f"create schema {schema}")
             for table in TABLES.values():
@@ -137,7 +139,9 @@ class Warehouse(dg.ConfigurableResource):
                 for statement in view.ddl():
                     connection.sql(statement)
             findings = [
-                rule_finding(name, connection.sql(sql.load(f"checks/{name}")).pl(), False)  # noqa: FBT003
+                rule_finding(
+                    name, connection.sql(sql.load(f"checks/{name}")).pl(), False
+                )
                 for name in sql.names("checks")
             ]
         return Published(n_rows, n_partitions, findings)
@@ -184,9 +188,7 @@ class Warehouse(dg.ConfigurableResource):
                 pin.unlink(missing_ok=True)
 
 
-def _add_table(
-    connection: duckdb.DuckDBPyConnection, table: Table, lake: Lake
-) -> int:
+def _add_table(connection: duckdb.DuckDBPyConnection, table: Table, lake: Lake) -> int:
     rows = lake.read(table)
     connection.sql(table.ddl())
     connection.register("rows", rows.to_arrow())

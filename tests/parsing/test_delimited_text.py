@@ -4,7 +4,7 @@ import csv
 import io
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillmap.errors import ParseError
@@ -17,6 +17,7 @@ def parsed(text: str) -> DelimitedTable:
     return parse_delimited_text(text, name="file")
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.lists(cells, min_size=3, max_size=3), max_size=6),
     st.sampled_from([",", ";", "\t", "|"]),
@@ -84,3 +85,14 @@ def test_a_quote_that_is_never_closed_is_an_error() -> None:
 def test_equal_column_names_are_an_error() -> None:
     with pytest.raises(ParseError, match=r"found twice: \['id'\]"):
         parsed("id,id,score\n1,2,3\n")
+
+
+def test_a_text_without_rows_is_an_error() -> None:
+    with pytest.raises(ParseError, match="file: no header row"):
+        parsed("\n\n")
+
+
+def test_the_separator_is_found_in_a_long_table() -> None:
+    row = "q;" + "a, b, c " * 20_000 + "\n"
+
+    assert list(parsed("id;question\n" + row * 10).columns) == ["id", "question"]

@@ -149,3 +149,31 @@ def test_the_locale_makes_no_difference(tmp_path: Path) -> None:
     )
 
     assert run.stdout.decode().strip() == ascii(records)
+
+
+class Remote(os.PathLike[str]):
+    """A path of another library, with its own way to read."""
+
+    def __fspath__(self) -> str:
+        return "remote://file"
+
+    def read_bytes(self) -> bytes:
+        return b"[1]"
+
+
+class Wrapped(os.PathLike[str]):
+    """A path of another library that is only a path."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __fspath__(self) -> str:
+        return str(self._path)
+
+
+def test_paths_of_other_libraries_are_read_their_own_way(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text("[0]", encoding="utf-8")
+
+    assert read_document(Remote()).values() == [1]
+    assert read_document(Wrapped(file)).values() == [0]

@@ -4,7 +4,7 @@ import json
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillmap.errors import ParseError
@@ -27,11 +27,13 @@ def parsed(text: str) -> JsonDocument | JsonLines:
     return parse_json_text(text, name="file")
 
 
+@settings(deadline=None)
 @given(containers, st.sampled_from([None, 2]))
 def test_a_written_document_is_read_back(value: object, indent: int | None) -> None:
     assert parsed(json.dumps(value, indent=indent)) == JsonDocument(value)
 
 
+@settings(deadline=None)
 @given(st.lists(small_objects, min_size=2, max_size=6))
 def test_written_lines_are_read_back(values: list[object]) -> None:
     text = "\r\n".join(json.dumps(value) for value in values)

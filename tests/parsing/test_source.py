@@ -37,6 +37,15 @@ def test_columns_left_out_are_null_and_constants_fill_all_rows() -> None:
     assert frame["expects_prediction"].to_list() == [False, False]
 
 
+def test_a_column_may_be_a_series_of_another_type() -> None:
+    frame = typed_frame(
+        REMARKS_SCHEMA, {"position": pl.Series([1, 2], dtype=pl.UInt32)}
+    )
+
+    assert frame.schema == REMARKS_SCHEMA
+    assert frame["position"].to_list() == [1, 2]
+
+
 def test_items_without_choices_have_an_empty_list() -> None:
     items = items_frame({"position": [0, 1], "question": ["a", None]})
 

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillmap.parsing.values import (
@@ -42,6 +42,7 @@ def test_leading_zeros_make_an_id_of_a_csv_a_text() -> None:
     assert native_id_from_untyped_text("") == (None, None)
 
 
+@settings(deadline=None)
 @given(nested)
 def test_afterwards_everything_can_be_written_as_utf_8(value: object) -> None:
     before = json.dumps(value)
@@ -57,6 +58,7 @@ def test_keys_are_cleaned_too() -> None:
         [{"a\ufffd": {"b": "\ufffd"}}, "ok"],
         True,
     )
+    assert replace_lone_surrogates([["\ud835", 1], 2]) == ([["\ufffd", 1], 2], True)
 
 
 def test_an_excerpt_is_short_and_can_be_written() -> None:

@@ -1,0 +1,102 @@
+"""Numbers and names as a reader sees them; what is missing stays visibly missing."""
+
+import math
+
+MISSING = "–"
+_MINUS = "\N{MINUS SIGN}"
+
+
+def is_missing(value: float | None) -> bool:
+    """Whether there is no number: None or NaN, which are never shown as 0."""
+    return value is None or math.isnan(value)
+
+
+def count_text(value: int | None) -> str:
+    """A count with thousands separated, or a dash where it is unknown.
+
+    Examples:
+        >>> count_text(14042), count_text(None)
+        ('14,042', '–')
+    """
+    return MISSING if value is None else f"{value:,}"
+
+
+def fraction_text(value: float | None) -> str:
+    """A fraction to three decimals, or a dash where it is unknown.
+
+    Examples:
+        >>> fraction_text(0.68908), fraction_text(float("nan"))
+        ('0.689', '–')
+    """
+    if value is None or math.isnan(value):
+        return MISSING
+    return _plain(f"{value:.3f}")
+
+
+def signed_text(value: float | None, *, n_decimals: int = 3) -> str:
+    """A difference with its sign; 0 has none.
+
+    Examples:
+        >>> signed_text(0.0312), signed_text(-0.0001), signed_text(None)
+        ('+0.031', '0.000', '–')
+    """
+    if value is None or math.isnan(value):
+        return MISSING
+    text = _plain(f"{value:+.{n_decimals}f}")
+    is_zero = float(text.replace(_MINUS, "-")) == 0
+    return text[1:] if is_zero else text
+
+
+def estimate_text(
+    value: float | None, low: float | None, high: float | None, *, is_signed: bool
+) -> str:
+    """A value and its interval, or a dash where the value is unknown.
+
+    Examples:
+        >>> estimate_text(0.5, 0.25, 0.75, is_signed=False)
+        '0.500 [0.250, 0.750]'
+    """
+    if is_missing(value):
+        return MISSING
+    text = signed_text if is_signed else fraction_text
+    return f"{text(value)} {interval_text(low, high, is_signed=is_signed)}"
+
+
+def interval_text(low: float | None, high: float | None, *, is_signed: bool) -> str:
+    """Both bounds in brackets, or a dash where they are unknown."""
+    if is_missing(low) or is_missing(high):
+        return MISSING
+    text = signed_text if is_signed else fraction_text
+    return f"[{text(low)}, {text(high)}]"
+
+
+def cut(text: str, n_characters: int) -> str:
+    """The text in one line, shortened with an ellipsis where it is longer.
+
+    Examples:
+        >>> cut("long  division", 6)
+        'long …'
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= n_characters else line[: n_characters - 1] + "…"
+
+
+def counted(n: int, singular: str, plural: str | None = None) -> str:
+    """A number with its noun.
+
+    Examples:
+        >>> counted(1, "model"), counted(1200, "model"), counted(2, "is", "are")
+        ('1 model', '1,200 models', '2 are')
+    """
+    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
+
+
+def not_shown(n_shown: int, n_all: int, noun: str) -> str:
+    """A sentence on what was left out of a table or plot; empty if nothing was."""
+    if n_shown >= n_all:
+        return ""
+    return f"{n_shown:,} of {n_all:,} {noun} shown, {n_all - n_shown:,} not shown."
+
+
+def _plain(text: str) -> str:
+    return text.replace("-", _MINUS)

@@ -1,0 +1,274 @@
+"""Interval plots as inline SVG that follows the page's colours.
+
+Every text is set by the page and not by matplotlib: names from data may hold what
+matplotlib would read as a formula or has no glyph for, and the page can give each cut
+name its full text. Colours are stand-ins that become the page's CSS variables, so a
+plot is readable in light, dark and print.
+"""
+
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import matplotlib as mpl
+from markupsafe import Markup
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from skillmap.report.formatting import cut, estimate_text, is_missing, signed_text
+
+# Units of the viewBox; a narrow phone shows them nearly one to one.
+_WIDTH = 420
+_ROW = 34
+_TOP = 6
+_BOTTOM = 34
+_LEFT_SHARE = 0.03
+_AXIS_SHARE = 0.54
+_LABEL_LIMIT = 58
+
+_INK, _FAINT, _LOW, _HIGH, _EVEN, _PAPER = (
+    "#010101",
+    "#020202",
+    "#030303",
+    "#040404",
+    "#050505",
+    "#060606",
+)
+_VARIABLES = {
+    _INK: "var(--ink)",
+    _FAINT: "var(--line)",
+    _LOW: "var(--low)",
+    _HIGH: "var(--high)",
+    _EVEN: "var(--even)",
+    _PAPER: "var(--paper)",
+}
+_SETTINGS = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "skillmap",
+    "text.parse_math": False,
+    "font.family": ["DejaVu Sans"],
+    "path.simplify": False,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """One row of a plot: a value with its interval and the items behind it.
+
+    Attributes:
+        label: What is measured; cut where too long, with the full text on hover.
+        value: The value, or None where there is none: nothing is drawn then.
+        low: Lower bound.
+        high: Upper bound.
+        n_items: Items behind the value.
+    """
+
+    label: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n_items: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntervalPlot:
+    """What a plot shows.
+
+    Attributes:
+        name: Identifier within the page; unique.
+        description: What the plot shows, for who cannot see it.
+        rows: From the top.
+        limits: Ends of the axis.
+        reference: Where to draw the line to compare with; None for none.
+        reference_name: What the line is, such as ``chance``.
+        is_signed: Whether the values are differences.
+        gap_after: Index of the row below which slices were left out; None for none.
+        gap_text: What to write in the gap.
+    """
+
+    name: str
+    description: str
+    rows: Sequence[Estimate]
+    limits: tuple[float, float] = (0.0, 1.0)
+    reference: float | None = None
+    reference_name: str = ""
+    is_signed: bool = False
+    gap_after: int | None = None
+    gap_text: str = ""
+
+
+@dataclass
+class _Texts:
+    """Texts to put in the drawing, by the token that stands in for them."""
+
+    shown: dict[str, Markup] = field(default_factory=dict[str, Markup])
+
+    def token(self, text: str, limit: int = 200) -> str:
+        short = cut(text, limit)
+        title = Markup("<title>{}</title>").format(text) if short != text else Markup()
+        token = f"@{len(self.shown):04}@"
+        self.shown[token] = title + Markup("{}").format(short)
+        return token
+
+
+def interval_plot(plot: IntervalPlot) -> Markup:
+    """The plot as an ``svg`` element.
+
+    A row without a value has its label and a dash, and no mark. A filled mark says
+    that the interval does not hold the reference.
+
+    Args:
+        plot: What to draw; at least one row.
+
+    Returns:
+        Markup that holds no address, font or script, the same for the same plot.
+    """
+    texts = _Texts()
+    n_places = len(plot.rows) + (plot.gap_after is not None)
+    height = _TOP + _ROW * n_places + _BOTTOM
+    with mpl.rc_context(_SETTINGS):
+        figure = Figure(figsize=(_WIDTH / 72, height / 72))
+        axes = figure.add_axes(
+            (
+                _LEFT_SHARE,
+                _BOTTOM / height,
+                _AXIS_SHARE,
+                _ROW * n_places / height,
+            )
+        )
+        _draw_axis(axes, plot, n_places, texts)
+        _draw_rows(axes, plot, texts)
+        buffer = io.StringIO()
+        nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+        figure.savefig(buffer, format="svg", metadata=nothing, transparent=True)
+    return _inline(buffer.getvalue(), plot, texts)
+
+
+def _draw_axis(axes: Axes, plot: IntervalPlot, n_places: int, texts: _Texts) -> None:
+    low, high = plot.limits
+    margin = (high - low) * 0.02
+    axes.set_xlim(low - margin, high + margin)
+    axes.set_ylim(n_places, 0)
+    ticks = [low + (high - low) * step / 4 for step in range(5)]
+    axes.set_xticks(
+        ticks, [texts.token(_tick(tick, is_signed=plot.is_signed)) for tick in ticks]
+    )
+    axes.set_yticks([])
+    axes.tick_params(axis="x", length=3, color=_FAINT, labelcolor=_INK, labelsize=10)
+    for side in ("left", "right", "top"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color(_FAINT)
+    for tick in ticks:
+        axes.axvline(tick, color=_FAINT, linewidth=0.5, zorder=0)
+    if plot.reference is None:
+        return
+    axes.axvline(plot.reference, color=_INK, linewidth=1, linestyle=(0, (4, 3)))
+    if plot.reference_name:
+        axes.annotate(
+            texts.token(plot.reference_name),
+            (1, 0),
+            (12, -14),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            fontsize=10,
+            color=_INK,
+        )
+
+
+def _tick(value: float, *, is_signed: bool) -> str:
+    return signed_text(value, n_decimals=2) if is_signed else f"{value:.2f}"
+
+
+def _draw_rows(axes: Axes, plot: IntervalPlot, texts: _Texts) -> None:
+    place = 0
+    for index, row in enumerate(plot.rows):
+        _draw_row(axes, plot, row, place, texts)
+        place += 1
+        if index == plot.gap_after:
+            _write(axes, texts.token(plot.gap_text), (0, place + 0.62), size=10)
+            place += 1
+
+
+def _draw_row(
+    axes: Axes, plot: IntervalPlot, row: Estimate, place: int, texts: _Texts
+) -> None:
+    across = axes.get_yaxis_transform()
+    _write(axes, texts.token(row.label, _LABEL_LIMIT), (-0.02, place + 0.42), size=12)
+    n_items = "" if row.n_items is None else f" n {row.n_items:,}"
+    numbers = estimate_text(row.value, row.low, row.high, is_signed=plot.is_signed)
+    _write(axes, texts.token(numbers + n_items), (1.03, place + 0.82), size=10)
+    middle = place + 0.72
+    if row.value is None or is_missing(row.value):
+        return
+    axes.plot((0, 1), (middle, middle), color=_FAINT, linewidth=0.5, transform=across)
+    color, is_clear = _colour(plot, row)
+    if not (is_missing(row.low) or is_missing(row.high)):
+        axes.plot(
+            (row.low, row.high),
+            (middle, middle),
+            color=color,
+            linewidth=2.5,
+            solid_capstyle="butt",
+        )
+    axes.plot(
+        (row.value,),
+        (middle,),
+        marker="o",
+        markersize=6.5,
+        color=color,
+        markerfacecolor=color if is_clear else _PAPER,
+        markeredgewidth=1.5,
+        clip_on=False,
+    )
+
+
+def _colour(plot: IntervalPlot, row: Estimate) -> tuple[str, bool]:
+    """Colour of the mark, and whether the interval leaves the reference out."""
+    if plot.reference is None or row.low is None or row.high is None:
+        return _HIGH, True
+    if row.high < plot.reference:
+        return _LOW, True
+    if row.low > plot.reference:
+        return _HIGH, True
+    return _EVEN, False
+
+
+def _write(axes: Axes, token: str, at: tuple[float, float], *, size: float) -> None:
+    axes.text(
+        *at,
+        token,
+        fontsize=size,
+        color=_INK,
+        transform=axes.get_yaxis_transform(),
+        verticalalignment="baseline",
+    )
+
+
+def _inline(drawing: str, plot: IntervalPlot, texts: _Texts) -> Markup:
+    svg = drawing[drawing.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", svg, flags=re.DOTALL)
+    box = re.search(r'viewBox="[^"]*"', svg)
+    head = Markup('<svg role="img" aria-label="{}" {}>').format(
+        plot.description, Markup(box.group() if box else "")  # noqa: S704  # drawn above
+    )
+    svg = head + Markup(svg[svg.index(">") + 1 :])  # noqa: S704  # holds tokens only
+    svg = str(svg).replace("xlink:href", "href")
+    svg = _named(svg, plot.name)
+    svg = re.sub(r" font-family: [^;]*;", "", svg)
+    for stand_in, variable in _VARIABLES.items():
+        svg = svg.replace(stand_in, variable)
+    svg = re.sub(r"@\d{4}@", lambda found: texts.shown[found.group()], svg)
+    return Markup(re.sub(r"\s*\n\s*", "\n", svg))  # noqa: S704  # all texts are escaped
+
+
+def _named(svg: str, name: str) -> str:
+    """Identifiers that something refers to, made unique on the page; no others."""
+    used = set(re.findall(r'(?:url\(#|href="#)([^)"]+)', svg))
+
+    def kept(found: re.Match[str]) -> str:
+        return f' id="{name}-{found[1]}"' if found[1] in used else ""
+
+    svg = re.sub(r' id="([^"]*)"', kept, svg)
+    return re.sub(r'(url\(#|href="#)', rf"\g<1>{name}-", svg)

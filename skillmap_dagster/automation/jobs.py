@@ -1,0 +1,72 @@
+"""Named selections for people, and the schedule that looks at every file again."""
+
+import dagster as dg
+
+from skillmap.contracts import TABLES
+from skillmap.contracts.table import Partitions
+from skillmap.errors import SkillmapError
+from skillmap_dagster import partitions
+from skillmap_dagster.assets.publication import WAREHOUSE_KEY
+from skillmap_dagster.resources.registry import Registry
+
+
+def _keys(stage: Partitions | None) -> list[dg.AssetKey]:
+    return [
+        dg.AssetKey(list(table.key))
+        for table in TABLES.values()
+        if table.partitions == stage
+    ]
+
+
+import_benchmark = dg.define_asset_job(
+    "import_benchmark",
+    selection=_keys("benchmark"),
+    partitions_def=partitions.BENCHMARKS,
+    description="Everything of a benchmark but the results: items, skills, rejects.",
+)
+import_results = dg.define_asset_job(
+    "import_results",
+    selection=_keys("benchmark_model"),
+    partitions_def=partitions.CELLS,
+    description="Results of a model on a benchmark. Backfill one model: choose it in "
+    "the one dimension, and all of the other.",
+)
+publish = dg.define_asset_job(
+    "publish",
+    selection=[*_keys(None), WAREHOUSE_KEY],
+    description="Skills, slices and marts over everything, and the DuckDB file.",
+)
+
+
+@dg.op
+def recheck(context: dg.OpExecutionContext, registry: Registry) -> None:
+    """Hash every imported file, also those that seem untouched, and note changes."""
+    changed, broken = [], []
+    for source in registry.sources():
+        try:
+            if registry.refreshed(source, trusts_stamp=False) != source:
+                changed.append(source.uri)
+        except SkillmapError as error:
+            broken.append(str(error))
+    context.add_output_metadata(
+        {
+            "changed": dg.MetadataValue.json(changed),
+            "broken": dg.MetadataValue.json(broken),
+        }
+    )
+    if broken:
+        raise dg.Failure(f"{len(broken)} changed files cannot be read: {broken[0]}")
+
+
+@dg.job
+def recheck_sources() -> None:
+    """Look at every imported file again; the sensor asks for the runs."""
+    recheck()
+
+
+recheck_daily = dg.ScheduleDefinition(
+    job=recheck_sources,
+    cron_schedule="0 4 * * *",
+    default_status=dg.DefaultScheduleStatus.RUNNING,
+)
+JOBS = [import_benchmark, import_results, publish, recheck_sources]

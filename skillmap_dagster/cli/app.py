@@ -1,0 +1,369 @@
+"""The commands of ``skillmap``.
+
+Dagster and what else is slow to import waits for the command that needs it, so that
+``skillmap query`` and ``--help`` answer at once.
+"""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import polars as pl
+import typer
+
+from skillmap.errors import InvalidInputError, SkillmapError
+from skillmap_dagster.cli import screen
+
+if TYPE_CHECKING:
+    from skillmap_dagster.importing import Registered, Request
+    from skillmap_dagster.planning import Selection
+    from skillmap_dagster.runs import Platform
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Which skills a model has or lacks, with evidence.",
+)
+
+Home = Annotated[
+    Path | None,
+    typer.Option(
+        "--home",
+        help="Where everything is kept. Default: $SKILLMAP_HOME, or .skillmap here.",
+    ),
+]
+Paths = Annotated[
+    list[Path],
+    typer.Argument(help="Result files, folders of them, or one manifest (.yaml)."),
+]
+Root = Annotated[
+    Path | None,
+    typer.Option(help="Folder that a manifest's paths are in. Default: its own."),
+]
+Benchmark = Annotated[
+    str | None, typer.Option(help="The benchmark, where the files do not name it.")
+]
+Model = Annotated[
+    str | None, typer.Option(help="The model, where the files do not name it.")
+]
+Format = Annotated[
+    str | None, typer.Option("--format", help="The files' format, if not to be found.")
+]
+Annotator = Annotated[
+    str | None, typer.Option(help="Who named the skills, where the files do not say.")
+]
+
+
+_DEMO_SLICE_ITEMS = 10
+
+
+class Output(StrEnum):
+    """Forms in which ``query`` prints rows."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+    parquet = "parquet"
+
+
+@app.command("import")
+def import_(
+    paths: Paths,
+    home: Home = None,
+    root: Root = None,
+    benchmark: Benchmark = None,
+    model: Model = None,
+    format_name: Format = None,
+    annotator: Annotator = None,
+) -> None:
+    """Read result files, register them, bring everything up to date, and report."""
+    from skillmap_dagster.import_report import reports
+    from skillmap_dagster.importing import register
+
+    request = _request(paths, root, benchmark, model, format_name, annotator)
+    platform = _platform(home)
+    with screen.progress("reading") as progress:
+        registered = register(
+            request, platform.resources["registry"], progress=progress
+        )
+    _tell_registered(registered)
+    failed = _bring_up_to_date(platform)
+    _show_reports(reports(platform.resources["lake"]))
+    _exit_if(failed)
+
+
+@app.command()
+def audit(
+    paths: Paths,
+    root: Root = None,
+    benchmark: Benchmark = None,
+    model: Model = None,
+    format_name: Format = None,
+    annotator: Annotator = None,
+) -> None:
+    """Print the report of an import without importing anything."""
+    from skillmap_dagster.import_report import audit as audited
+
+    request = _request(paths, root, benchmark, model, format_name, annotator)
+    with screen.progress("auditing") as progress:
+        registered, reports = audited(request, progress=progress)
+    _tell_registered(registered)
+    _show_reports(reports)
+
+
+@app.command()
+def run(
+    home: Home = None,
+    select: Annotated[
+        list[str] | None, typer.Option(help="A table such as core.items; repeatable.")
+    ] = None,
+    benchmark: Annotated[
+        list[str] | None, typer.Option(help="A benchmark; repeatable.")
+    ] = None,
+    model: Annotated[
+        list[str] | None, typer.Option(help="A model; repeatable.")
+    ] = None,
+) -> None:
+    """Make what is missing or out of date, and nothing else."""
+    platform = _platform(home)
+    selection = _selection(platform, select, benchmark, model)
+    _exit_if(_bring_up_to_date(platform, selection))
+
+
+@app.command()
+def backfill(
+    model: Annotated[list[str], typer.Option(help="A model; repeatable.")],
+    home: Home = None,
+) -> None:
+    """Make everything of a model anew: its cells, and what is made from them."""
+    platform = _platform(home)
+    selection = _selection(platform, None, None, model)
+    with screen.progress("making") as progress:
+        outcome = platform.backfill(selection.models, progress=progress)
+    _tell_outcome(outcome.n_runs, outcome.failures)
+    _exit_if(outcome.failures)
+
+
+@app.command()
+def query(
+    sql: Annotated[str, typer.Argument(help="One query, such as 'from core.slices'.")],
+    home: Home = None,
+    output: Annotated[Output, typer.Option("--format")] = Output.table,
+    limit: Annotated[int, typer.Option(help="Most rows of a table on screen.")] = 50,
+) -> None:
+    """Query the published tables, which are opened read-only."""
+    rows = _warehouse(home).query(sql)
+    if output is Output.table:
+        screen.show(rows.head(limit))
+        if rows.height > limit:
+            screen.ERRORS.print(f"{limit} of {rows.height:,} rows; more with --limit")
+        return
+    flat = rows.with_columns(
+        pl.col(name).list.eval(pl.element().cast(pl.String)).list.join("; ")
+        for name, dtype in rows.schema.items()
+        if output is Output.csv and dtype == pl.List
+    )
+    write = {
+        Output.csv: flat.write_csv,
+        Output.json: rows.write_json,
+        Output.parquet: rows.write_parquet,
+    }[output]
+    write(sys.stdout.buffer)
+
+
+@app.command()
+def report(
+    home: Home = None,
+    output: Annotated[
+        Path | None, typer.Option(help="The HTML file. Default: report.html at home.")
+    ] = None,
+    open_: Annotated[
+        bool, typer.Option("--open", help="Open it in the browser.")
+    ] = False,
+) -> None:
+    """Write one self-contained HTML file with the findings and plots."""
+    from skillmap.report import html_report
+    from skillmap_dagster.resources.home import home_folder
+
+    file = output or home_folder(home) / "report.html"
+    html = html_report(_warehouse(home).query)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(html, "utf-8")
+    screen.CONSOLE.print(f"{file}", soft_wrap=True)
+    if open_:
+        typer.launch(file.resolve().as_uri())
+
+
+@app.command()
+def status(home: Home = None) -> None:
+    """Say what is there: benchmarks, models, partitions, and what failed."""
+    from skillmap_dagster.status import status as told
+
+    for title, rows in told(_platform(home)).items():
+        screen.show(rows, title=title)
+
+
+@app.command()
+def demo(
+    home: Home = None,
+) -> None:
+    """Run the whole path on the bundled starter suite, and say where to look."""
+    from skillmap import starter
+    from skillmap_dagster.importing import manifest_request, register
+
+    platform = _platform(home)
+    folder = starter.folder()
+    with screen.progress("reading") as progress:
+        registered = register(
+            manifest_request(folder / "suite.yaml", folder),
+            platform.resources["registry"],
+            progress=progress,
+        )
+    _tell_registered(registered)
+    settings = platform.resources["settings"]
+    if not Path(settings.file).exists():
+        # Three small benchmarks: a slice of a hundred items would be one of them.
+        few = {"minimum_slice_items": _DEMO_SLICE_ITEMS}
+        settings.write(settings.read().model_copy(update=few))
+    _exit_if(_bring_up_to_date(platform))
+    _show_demo(home)
+
+
+def main() -> None:
+    """Run the command line; an error of ours ends in one line and exit code 1."""
+    try:
+        app()
+    except SkillmapError as error:
+        screen.stop(" ".join(str(error).split()))
+
+
+def _request(
+    paths: list[Path],
+    root: Path | None,
+    benchmark: str | None,
+    model: str | None,
+    format_name: str | None,
+    annotator: str | None,
+) -> "Request":
+    from skillmap_dagster import importing
+
+    if any(importing.is_manifest(path) for path in paths):
+        if len(paths) > 1 or any((benchmark, model, format_name, annotator)):
+            raise InvalidInputError(
+                f"{paths[0]}: a manifest is imported alone, and says itself what the "
+                "options would"
+            )
+        return importing.manifest_request(paths[0], root or paths[0].parent)
+    return importing.paths_request(
+        paths,
+        benchmark=benchmark,
+        model=model,
+        format_name=format_name,
+        annotator=annotator,
+    )
+
+
+def _platform(home: Path | None) -> "Platform":
+    from skillmap_dagster.resources.home import home_folder
+    from skillmap_dagster.runs import Platform
+
+    return Platform.at(home_folder(home))
+
+
+def _warehouse(home: Path | None):  # noqa: ANN202  its module is slow to import
+    from skillmap_dagster.resources.home import home_folder, home_resources
+
+    return home_resources(home_folder(home))["warehouse"]
+
+
+def _selection(
+    platform: "Platform",
+    select: list[str] | None,
+    benchmarks: list[str] | None,
+    models: list[str] | None,
+) -> "Selection":
+    from skillmap.contracts import TABLES
+    from skillmap_dagster.planning import Selection
+
+    registry = platform.resources["registry"]
+    known = {
+        "table": {str(table) for table in TABLES.values()},
+        "benchmark": set(registry.benchmarks()),
+        "model": {model for _, model in registry.cells()},
+    }
+    asked = {"table": select, "benchmark": benchmarks, "model": models}
+    for kind, names in asked.items():
+        unknown = sorted(set(names or ()) - known[kind])
+        if unknown:
+            raise InvalidInputError(
+                f"no {kind} {unknown[0]!r}; there are: {', '.join(sorted(known[kind]))}"
+            )
+    return Selection(*(frozenset(asked[kind] or ()) for kind in known))
+
+
+def _bring_up_to_date(
+    platform: "Platform", selection: "Selection | None" = None
+) -> list[str]:
+    from skillmap_dagster.planning import EVERYTHING
+
+    with screen.progress("making") as progress:
+        outcome = platform.bring_up_to_date(selection or EVERYTHING, progress=progress)
+    _tell_outcome(outcome.n_runs, outcome.failures)
+    return outcome.failures
+
+
+def _tell_registered(registered: "Registered") -> None:
+    screen.CONSOLE.print(
+        f"{len(registered.new)} new, {len(registered.changed)} changed, "
+        f"{len(registered.unchanged)} unchanged files"
+    )
+    for skipped in registered.skipped:
+        screen.ERRORS.print(f"passed over: {skipped}", markup=False, soft_wrap=True)
+
+
+def _tell_outcome(n_runs: int, failures: list[str]) -> None:
+    if not n_runs:
+        screen.CONSOLE.print("everything is up to date")
+        return
+    screen.CONSOLE.print(f"{n_runs} runs, {len(failures)} failures")
+    for failure in failures:
+        screen.ERRORS.print(failure, style="red", markup=False, soft_wrap=True)
+
+
+def _show_reports(reports: dict[str, pl.DataFrame]) -> None:
+    for title, rows in reports.items():
+        screen.show(rows, title=title)
+
+
+def _show_demo(home: Path | None) -> None:
+    warehouse = _warehouse(home)
+    screen.show(
+        warehouse.query(
+            "select benchmark_id, model_id, n_items, accuracy, accuracy_low, "
+            "accuracy_high from mart.model_accuracy"
+        ),
+        title="accuracy by benchmark and model",
+    )
+    screen.show(
+        warehouse.query(
+            "select model_id, slice_name, n_items, accuracy, accuracy_low, "
+            "accuracy_high, difference_to_expected from mart.weakest_slices "
+            "where weakness_rank <= 3"
+        ),
+        title="weakest slices of each model, with 95 % intervals",
+    )
+    at = f" --home {home}" if home else ""
+    screen.CONSOLE.print(
+        f"\nLook on:  skillmap report{at} --open\n"
+        f"          skillmap query{at} 'from mart.slice_differences limit 10'\n"
+        f"          skillmap status{at}\n"
+        "          dagster dev -w workspace.yaml",
+        markup=False,
+    )
+
+
+def _exit_if(failures: list[str]) -> None:
+    if failures:
+        raise SystemExit(1)

@@ -1,0 +1,97 @@
+"""What the commands print: tables, progress, and one line when something is wrong."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+
+import polars as pl
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.table import Table
+
+CONSOLE = Console(highlight=False)
+ERRORS = Console(stderr=True, highlight=False)
+
+_MOST_CHARACTERS = 60
+_BOUNDS = ("_low", "_high")
+
+
+@contextmanager
+def progress(title: str) -> Iterator[Callable[[str, int, int], None]]:
+    """A bar on the error stream, so that output can be piped.
+
+    Yields a function that takes what is done next, its number and how many there are.
+    """
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=ERRORS, transient=True) as bar:
+        task = bar.add_task(title, total=None)
+
+        def advance(what: str, number: int, n: int) -> None:
+            shown = what if len(what) <= _MOST_CHARACTERS else what[:59] + "…"
+            bar.update(task, description=f"{title}: {shown}", completed=number, total=n)
+
+        yield advance
+
+
+def show(rows: pl.DataFrame, *, title: str | None = None) -> None:
+    """Print rows as a table; an accuracy and its bounds share a column."""
+    table = Table(title=title, title_justify="left", title_style="bold")
+    columns = [name for name in rows.columns if not name.endswith(_BOUNDS)]
+    for name in columns:
+        is_number = rows.schema[name].is_numeric()
+        table.add_column(
+            name.replace("_", " "), justify="right" if is_number else "left"
+        )
+    for row in rows.iter_rows(named=True):
+        table.add_row(*(_cell(row, name) for name in columns))
+    CONSOLE.print(table)
+
+
+def _cell(row: dict[str, object], name: str) -> str:
+    value = _text(row[name])
+    low, high = (row.get(name + bound) for bound in _BOUNDS)
+    if low is None or high is None:
+        return value
+    return f"{value} [{_text(low)}, {_text(high)}]"
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, list):
+        return ", ".join(str(part) for part in value)
+    return str(value)
+
+
+def report_error(
+    _kind: type[BaseException],
+    error: BaseException,
+    _traceback: TracebackType | None = None,
+) -> None:
+    """Print an error of ours as one line."""
+    line = " ".join(str(error).split())
+    ERRORS.print(f"skillmap: {line}", style="red", markup=False, soft_wrap=True)
+
+
+def stop(message: str) -> None:
+    """Say why, and exit with an error."""
+    ERRORS.print(f"skillmap: {message}", style="red", markup=False, soft_wrap=True)
+    sys.exit(1)

@@ -1,0 +1,137 @@
+"""What is missing or out of date: the plan behind the command line and the sensor."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import dagster as dg
+
+from skillmap.contracts import TABLES
+from skillmap.contracts.table import Partitions
+from skillmap_dagster.assets.publication import WAREHOUSE_KEY
+from skillmap_dagster.assets.table_asset import TABLE_ASSETS, TableAsset
+from skillmap_dagster.resources.lake import Partition
+
+# In this order: what comes later is made from what comes before.
+STAGES: tuple[Partitions | None, ...] = (
+    "benchmark",
+    "benchmark_model",
+    "model",
+    None,
+)
+
+
+class Selection(NamedTuple):
+    """Which part of everything is meant.
+
+    Attributes:
+        tables: Names such as "core.items", or none for all.
+        benchmarks: Benchmarks, or none for all.
+        models: Models, or none for all.
+        stages: Kinds of partition.
+    """
+
+    tables: frozenset[str] = frozenset()
+    benchmarks: frozenset[str] = frozenset()
+    models: frozenset[str] = frozenset()
+    stages: tuple[Partitions | None, ...] = STAGES
+
+    def has(self, partition: Partition) -> bool:
+        """Whether a partition is among those meant."""
+        wanted = {"benchmark": self.benchmarks, "model": self.models}
+        return all(
+            not wanted[dimension] or key in wanted[dimension]
+            for dimension, key in partition.items()
+        )
+
+
+EVERYTHING = Selection()
+
+
+class Task(NamedTuple):
+    """Assets to make for one partition, in one run."""
+
+    partition: Partition
+    keys: list[dg.AssetKey]
+
+    def __str__(self) -> str:
+        """What a person reads beside the progress bar."""
+        names = ", ".join(key.path[-1] for key in self.keys)
+        about = " × ".join(self.partition.values()) or "all"
+        return f"{about}: {names}"
+
+
+@dataclass(frozen=True)
+class Planner:
+    """Compares what is stored with what it would be made from now.
+
+    Attributes:
+        resources: The resources of the assets, by name.
+    """
+
+    resources: Mapping[str, Any]
+
+    def plan(
+        self, stage: Partitions | None, selection: Selection = EVERYTHING
+    ) -> list[Task]:
+        """What of one stage is missing or was made from something else than now.
+
+        Assets that read a planned one are planned with it.
+        """
+        tasks = []
+        for partition in self.partitions(stage):
+            keys = self._stale(stage, partition, selection)
+            if keys and selection.has(partition):
+                tasks.append(Task(partition, keys))
+        return tasks
+
+    def partitions(self, stage: Partitions | None) -> Sequence[Partition]:
+        """Every partition of a stage that a registered source contributes to."""
+        registry = self.resources["registry"]
+        cells = registry.cells()
+        if stage == "benchmark":
+            return [{"benchmark": b} for b in registry.benchmarks()]
+        if stage == "benchmark_model":
+            return [{"benchmark": b, "model": m} for b, m in cells]
+        if stage == "model":
+            return [{"model": m} for m in sorted({model for _, model in cells})]
+        return [{}]
+
+    def inputs(self, task: Task) -> str:
+        """Hash of all that a task's assets are made from, as it is now."""
+        assets = [TABLE_ASSETS[key.path[0], key.path[1]] for key in task.keys]
+        return " ".join(self._inputs(asset, task.partition) for asset in assets)
+
+    def _stale(
+        self, stage: Partitions | None, partition: Partition, selection: Selection
+    ) -> list[dg.AssetKey]:
+        stale: list[TableAsset] = []
+        changing: set[tuple[str, str]] = set()
+        for table in TABLES.values():
+            is_asked = not selection.tables or str(table) in selection.tables
+            if table.partitions != stage or not is_asked:
+                continue
+            asset = TABLE_ASSETS[table.key]
+            reads_changing = any(read.key in changing for read in asset.reads)
+            if reads_changing or self._is_stale(asset, partition):
+                stale.append(asset)
+                changing.add(table.key)
+        keys = [dg.AssetKey(list(asset.table.key)) for asset in stale]
+        if stage is None and (keys or self._publication_is_stale()):
+            keys.append(WAREHOUSE_KEY)
+        return keys
+
+    def _is_stale(self, asset: TableAsset, partition: Partition) -> bool:
+        stored = self.resources["lake"].stored(asset.table, partition)
+        return stored is None or stored.inputs != self._inputs(asset, partition)
+
+    def _inputs(self, asset: TableAsset, partition: Partition) -> str:
+        return asset.inputs(
+            partition,
+            lake=self.resources["lake"],
+            registry=self.resources["registry"],
+            settings=self.resources["settings"],
+        )
+
+    def _publication_is_stale(self) -> bool:
+        return not self.resources["warehouse"].is_current(self.resources["lake"])
