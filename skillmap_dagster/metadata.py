@@ -56,8 +56,10 @@ def of_rows(
 def preview(rows: pl.DataFrame) -> str:
     """The first rows as a Markdown table, long values cut."""
     lines = [f"| {' | '.join(rows.columns)} |", "|---" * rows.width + "|"]
-    for row in rows.head(_N_PREVIEWED).rows():
-        lines.append(f"| {' | '.join(_cell(value) for value in row)} |")
+    lines += [
+        f"| {' | '.join(_cell(value) for value in row)} |"
+        for row in rows.head(_N_PREVIEWED).rows()
+    ]
     return "\n".join(lines)
 
 

@@ -5,7 +5,13 @@ from dataclasses import dataclass
 import polars as pl
 
 from skillmap.report.facts import Facts, one_line
-from skillmap.report.formatting import counted, cut, estimate_text, fraction_text
+from skillmap.report.formatting import (
+    counted,
+    cut,
+    estimate_text,
+    fraction_text,
+    n_text,
+)
 from skillmap.report.tables import Row
 
 _QUESTION_LIMIT = 600
@@ -58,8 +64,8 @@ def _intro(rows: pl.DataFrame) -> str:
     )
     better, worse = cut(first["better_model"], 60), cut(first["worse_model"], 60)
     return (
-        f"“{cut(first['slice_name'], 120)}”: {better} less {worse}, {numbers}, "
-        f"n {first['n_common_items']:,} common items. {better} does better on "
+        f"“{cut(first['slice_name'], 120)}”: {better} minus {worse}, {numbers}, "
+        f"{n_text(first['n_common_items'])} common items. {better} does better on "
         f"{counted(counts.get(True, 0), 'item')} of them, {worse} on "
         f"{counts.get(False, 0):,}. The first of each by name of the item:"
     )

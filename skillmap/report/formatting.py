@@ -2,8 +2,9 @@
 
 import math
 
-MISSING = "–"
+MISSING = "\N{EN DASH}"
 _MINUS = "\N{MINUS SIGN}"
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def is_missing(value: float | None) -> bool:
@@ -15,8 +16,8 @@ def count_text(value: int | None) -> str:
     """A count with thousands separated, or a dash where it is unknown.
 
     Examples:
-        >>> count_text(14042), count_text(None)
-        ('14,042', '–')
+        >>> count_text(14042), count_text(None) == MISSING
+        ('14,042', True)
     """
     return MISSING if value is None else f"{value:,}"
 
@@ -25,8 +26,8 @@ def fraction_text(value: float | None) -> str:
     """A fraction to three decimals, or a dash where it is unknown.
 
     Examples:
-        >>> fraction_text(0.68908), fraction_text(float("nan"))
-        ('0.689', '–')
+        >>> fraction_text(0.68908), fraction_text(float("nan")) == MISSING
+        ('0.689', True)
     """
     if value is None or math.isnan(value):
         return MISSING
@@ -37,8 +38,8 @@ def signed_text(value: float | None, *, n_decimals: int = 3) -> str:
     """A difference with its sign; 0 has none.
 
     Examples:
-        >>> signed_text(0.0312), signed_text(-0.0001), signed_text(None)
-        ('+0.031', '0.000', '–')
+        >>> signed_text(0.0312), signed_text(-0.0001), signed_text(None) == MISSING
+        ('+0.031', '0.000', True)
     """
     if value is None or math.isnan(value):
         return MISSING
@@ -50,11 +51,11 @@ def signed_text(value: float | None, *, n_decimals: int = 3) -> str:
 def estimate_text(
     value: float | None, low: float | None, high: float | None, *, is_signed: bool
 ) -> str:
-    """A value and its interval, or a dash where the value is unknown.
+    r"""A value and its interval, or a dash where the value is unknown.
 
     Examples:
         >>> estimate_text(0.5, 0.25, 0.75, is_signed=False)
-        '0.500 [0.250, 0.750]'
+        '0.500 [0.250,\xa00.750]'
     """
     if is_missing(value):
         return MISSING
@@ -67,7 +68,7 @@ def interval_text(low: float | None, high: float | None, *, is_signed: bool) -> 
     if is_missing(low) or is_missing(high):
         return MISSING
     text = signed_text if is_signed else fraction_text
-    return f"[{text(low)}, {text(high)}]"
+    return f"[{text(low)},{_NO_BREAK}{text(high)}]"
 
 
 def cut(text: str, n_characters: int) -> str:
@@ -89,6 +90,16 @@ def counted(n: int, singular: str, plural: str | None = None) -> str:
         ('1 model', '1,200 models', '2 are')
     """
     return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
+
+
+def n_text(n_items: int) -> str:
+    r"""The number of items behind a value, kept on one line.
+
+    Examples:
+        >>> n_text(1319)
+        'n\xa01,319'
+    """
+    return f"n{_NO_BREAK}{n_items:,}"
 
 
 def not_shown(n_shown: int, n_all: int, noun: str) -> str:

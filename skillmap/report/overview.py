@@ -12,7 +12,9 @@ from skillmap.report.formatting import (
     cut,
     estimate_text,
     fraction_text,
+    n_text,
 )
+from skillmap.report.pairs import better_first
 from skillmap.report.tables import Row
 
 _N_NAMES = 3
@@ -93,9 +95,9 @@ def _findings(facts: Facts) -> Iterator[Finding]:
         yield _leader(rows)
     below = facts.slice_accuracy.filter(pl.col("difference_to_expected_high") < 0)
     if below.height:
-        worst = below.sort(
-            "difference_to_expected_high", "model_id", "slice_id"
-        ).row(0, named=True)
+        worst = below.sort("difference_to_expected_high", "model_id", "slice_id").row(
+            0, named=True
+        )
         yield _shortfall(worst)
     clear = facts.slice_pairs.filter(pl.col("distance_from_zero") > 0)
     if clear.height:
@@ -106,7 +108,7 @@ def _findings(facts: Facts) -> Iterator[Finding]:
             "slice_id",
             descending=[True, False, False, False],
         )
-        yield _widest(widest.row(0, named=True))
+        yield _widest(better_first(widest.head(1)).row(0, named=True))
 
 
 def _leader(rows: pl.DataFrame) -> Finding:
@@ -128,7 +130,7 @@ def _accuracy(row: Row) -> str:
     numbers = estimate_text(
         row["accuracy"], row["accuracy_low"], row["accuracy_high"], is_signed=False
     )
-    return f"{numbers}, n {row['n_items']:,}"
+    return f"{numbers}, {n_text(row['n_items'])}"
 
 
 def _shortfall(row: Row) -> Finding:
@@ -150,9 +152,9 @@ def _widest(row: Row) -> Finding:
     return Finding(
         lead="Clearest difference of two models:",
         text=(
-            f"{cut(row['model_a'], 50)} less {cut(row['model_b'], 50)} on "
+            f"{cut(row['model_a'], 50)} minus {cut(row['model_b'], 50)} on "
             f"“{cut(row['slice_name'], 70)}”, {numbers}, "
-            f"n {row['n_items']:,} common items."
+            f"{n_text(row['n_items'])} common items."
         ),
         title=f"{row['model_a']}, {row['model_b']}: {row['slice_name']}",
     )
@@ -262,4 +264,6 @@ def _named(lead: str, text: str, names: pl.Series, noun: str) -> Finding:
     shown = ", ".join(cut(name, 60) for name in listed[:_N_NAMES])
     more = f" and {len(listed) - _N_NAMES:,} more" if len(listed) > _N_NAMES else ""
     whole = f"{counted(len(listed), noun)} ({shown}{more})"
-    return Finding(lead=lead, text=text.format(whole) + ".", title=", ".join(listed)[:2000])
+    return Finding(
+        lead=lead, text=text.format(whole) + ".", title=", ".join(listed)[:2000]
+    )

@@ -33,7 +33,7 @@ _COLUMNS = (
     count_column("n", "n_items", "Common items in the slice"),
     fraction_column("accuracy A", "accuracy_a"),
     fraction_column("accuracy B", "accuracy_b"),
-    difference_column("A less B", "difference"),
+    difference_column("A minus B", "difference"),
     interval_column("difference", is_signed=True),
 )
 
@@ -63,9 +63,7 @@ def pair_section(facts: Facts) -> PairSection:
     """The most different pairs in plots and a table, the others to select."""
     ranked = _ranked(facts.slice_pairs)
     top = ranked.head(_N_PAIRS)
-    rows = top.join(
-        facts.slice_pairs, on=["model_a", "model_b"], maintain_order="left_right"
-    )
+    rows = better_first(_rows_of(top, facts.slice_pairs))
     n_more = ranked.height - top.height
     note = (
         f"{counted(ranked.height, 'pair')} of models with a common slice; the "
@@ -73,7 +71,7 @@ def pair_section(facts: Facts) -> PairSection:
     )
     chosen = ranked.head(_N_SELECTABLE)
     return PairSection(
-        plots=tuple(_plots(top, rows, facts.pair_totals)),
+        plots=tuple(_plots(rows, facts.pair_totals)),
         note=note if n_more > 0 else "",
         table=html_table(
             rows,
@@ -92,6 +90,39 @@ def pair_section(facts: Facts) -> PairSection:
     )
 
 
+def better_first(rows: pl.DataFrame) -> pl.DataFrame:
+    """Each pair turned so that model A is the better one on its first slice.
+
+    Args:
+        rows: Columns of ``slice_pairs.sql``, the rows of a pair together.
+    """
+    pairs = rows.partition_by("model_a", "model_b", maintain_order=True)
+    return pl.concat(
+        [turned(own) if own.item(0, "difference") < 0 else own for own in pairs]
+        or [rows]
+    )
+
+
+def turned(rows: pl.DataFrame) -> pl.DataFrame:
+    """The same rows with model A and model B exchanged."""
+    return rows.with_columns(
+        model_a="model_b",
+        model_b="model_a",
+        accuracy_a="accuracy_b",
+        accuracy_b="accuracy_a",
+        difference=-pl.col("difference"),
+        difference_low=-pl.col("difference_high"),
+        difference_high=-pl.col("difference_low"),
+    )
+
+
+def _rows_of(pairs: pl.DataFrame, slice_pairs: pl.DataFrame) -> pl.DataFrame:
+    """Rows of the pairs, in the pairs' order."""
+    return pairs.join(
+        slice_pairs, on=["model_a", "model_b"], maintain_order="left_right"
+    )
+
+
 def _ranked(pairs: pl.DataFrame) -> pl.DataFrame:
     """Pairs, first those whose interval on some slice is furthest from 0."""
     return (
@@ -104,24 +135,42 @@ def _ranked(pairs: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _plots(
-    top: pl.DataFrame, rows: pl.DataFrame, totals: pl.DataFrame
-) -> Iterator[Plotted]:
+def _plots(rows: pl.DataFrame, totals: pl.DataFrame) -> Iterator[Plotted]:
     limit = axis_limit(rows, "difference")
-    whole = {(row["model_a"], row["model_b"]): row for row in totals.iter_rows(named=True)}
-    for index, (model_a, model_b) in enumerate(top.iter_rows()):
-        own = rows.filter(pl.col("model_a") == model_a, pl.col("model_b") == model_b)
-        yield _plot(own, whole.get((model_a, model_b)), limit, name=f"pairs{index}")
+    pairs = rows.partition_by("model_a", "model_b", maintain_order=True)
+    for index, own in enumerate(pairs):
+        yield _plot(own, _whole(own, totals), limit, name=f"pairs{index}")
 
 
-def _plot(own: pl.DataFrame, whole: Row | None, limit: float, *, name: str) -> Plotted:
+def _whole(own: pl.DataFrame, totals: pl.DataFrame) -> str:
+    """How the models of a pair do on all their common items."""
+    both = pl.Series([own.item(0, "model_a"), own.item(0, "model_b")])
+    whole = totals.filter(
+        pl.col("model_a").is_in(both.implode()), pl.col("model_b").is_in(both.implode())
+    )
+    is_turned = whole.item(0, "model_a") != both[0]
+    row = (turned(whole) if is_turned else whole).row(0, named=True)
+    numbers = estimate_text(
+        row["difference"], row["difference_low"], row["difference_high"], is_signed=True
+    )
+    return (
+        f"On all {counted(row['n_items'], 'common item')}: "
+        f"{fraction_text(row['accuracy_a'])} and {fraction_text(row['accuracy_b'])}, "
+        f"{numbers}."
+    )
+
+
+def _plot(own: pl.DataFrame, whole: str, limit: float, *, name: str) -> Plotted:
     first = own.row(0, named=True)
     model_a, model_b = first["model_a"], first["model_b"]
+    n_slices = first["n_pair_slices"]
+    is_cut = own.height < n_slices
+    shown = f"{own.height} of {n_slices:,} slices, the clearest. " if is_cut else ""
     plot = IntervalPlot(
         name=name,
         description=(
-            f"Accuracy of {cut(model_a, 80)} less that of {cut(model_b, 80)} on the "
-            f"common items of {own.height} of {first['n_pair_slices']} slices, with "
+            f"Accuracy of {cut(model_a, 80)} minus that of {cut(model_b, 80)} on the "
+            f"common items of {own.height} of {n_slices} slices, with "
             "paired 95 % intervals. The table below has the same numbers."
         ),
         rows=[
@@ -140,37 +189,18 @@ def _plot(own: pl.DataFrame, whole: Row | None, limit: float, *, name: str) -> P
         is_signed=True,
     )
     return Plotted(
-        heading=f"{cut(model_a, 40)} less {cut(model_b, 40)}",
-        title=f"{model_a} less {model_b}",
+        heading=f"{cut(model_a, 40)} minus {cut(model_b, 40)}",
+        title=f"{model_a} minus {model_b}",
         svg=interval_plot(plot),
-        note=" ".join(_notes(own.height, first["n_pair_slices"], whole)),
+        note=f"{shown}{whole}",
     )
-
-
-def _notes(n_shown: int, n_slices: int, whole: Row | None) -> Iterator[str]:
-    if n_shown < n_slices:
-        yield f"{n_shown} of {n_slices:,} slices, the clearest."
-    if whole is not None:
-        numbers = estimate_text(
-            whole["difference"],
-            whole["difference_low"],
-            whole["difference_high"],
-            is_signed=True,
-        )
-        yield (
-            f"On all {counted(whole['n_items'], 'common item')}: "
-            f"{fraction_text(whole['accuracy_a'])} and "
-            f"{fraction_text(whole['accuracy_b'])}, {numbers}."
-        )
 
 
 def _selectable(chosen: pl.DataFrame, facts: Facts) -> dict[str, Any]:
     models, slices = _Names(), _Names()
     for name in sorted({*chosen["model_a"], *chosen["model_b"]}):
         models.place(name)
-    rows = chosen.join(
-        facts.slice_pairs, on=["model_a", "model_b"], maintain_order="left_right"
-    )
+    rows = _rows_of(chosen, facts.slice_pairs)
     pairs: dict[str, list[list[float]]] = {}
     for row in rows.iter_rows(named=True):
         key = f"{models.place(row['model_a'])},{models.place(row['model_b'])}"
@@ -182,4 +212,10 @@ def _selectable(chosen: pl.DataFrame, facts: Facts) -> dict[str, Any]:
                 *(round(row[name], 4) for name in (*numbers, "difference_high")),
             ]
         )
-    return {"models": list(models.places), "slices": list(slices.places), "pairs": pairs}
+    start = better_first(rows.head(1)).select("model_a", "model_b").rows()
+    return {
+        "start": [models.place(name) for pair in start for name in pair],
+        "models": list(models.places),
+        "slices": list(slices.places),
+        "pairs": pairs,
+    }

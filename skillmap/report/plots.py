@@ -6,6 +6,9 @@ name its full text. Colours are stand-ins that become the page's CSS variables, 
 plot is readable in light, dark and print.
 """
 
+# Matplotlib leaves the types of its keyword arguments open.
+# pyright: reportUnknownMemberType=false
+
 import io
 import re
 from collections.abc import Sequence
@@ -16,13 +19,19 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from skillmap.report.formatting import cut, estimate_text, is_missing, signed_text
+from skillmap.report.formatting import (
+    cut,
+    estimate_text,
+    is_missing,
+    n_text,
+    signed_text,
+)
 
 # Units of the viewBox; a narrow phone shows them nearly one to one.
 _WIDTH = 420
 _ROW = 34
 _TOP = 6
-_BOTTOM = 34
+_BOTTOM = 24
 _LEFT_SHARE = 0.03
 _AXIS_SHARE = 0.54
 _LABEL_LIMIT = 58
@@ -42,13 +51,6 @@ _VARIABLES = {
     _HIGH: "var(--high)",
     _EVEN: "var(--even)",
     _PAPER: "var(--paper)",
-}
-_SETTINGS = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "skillmap",
-    "text.parse_math": False,
-    "font.family": ["DejaVu Sans"],
-    "path.simplify": False,
 }
 
 
@@ -127,7 +129,14 @@ def interval_plot(plot: IntervalPlot) -> Markup:
     texts = _Texts()
     n_places = len(plot.rows) + (plot.gap_after is not None)
     height = _TOP + _ROW * n_places + _BOTTOM
-    with mpl.rc_context(_SETTINGS):
+    with mpl.rc_context(
+        {
+            "svg.fonttype": "none",
+            "svg.hashsalt": "skillmap",
+            "text.parse_math": False,
+            "font.family": ["DejaVu Sans"],
+        }
+    ):
         figure = Figure(figsize=(_WIDTH / 72, height / 72))
         axes = figure.add_axes(
             (
@@ -163,12 +172,20 @@ def _draw_axis(axes: Axes, plot: IntervalPlot, n_places: int, texts: _Texts) -> 
         axes.axvline(tick, color=_FAINT, linewidth=0.5, zorder=0)
     if plot.reference is None:
         return
-    axes.axvline(plot.reference, color=_INK, linewidth=1, linestyle=(0, (4, 3)))
+    for place in range(n_places):
+        # Beside the mark only, so that the line crosses no label.
+        axes.plot(
+            (plot.reference, plot.reference),
+            (place + 0.5, place + 0.94),
+            color=_INK,
+            linewidth=1,
+            linestyle=(0, (3, 2)),
+        )
     if plot.reference_name:
         axes.annotate(
             texts.token(plot.reference_name),
             (1, 0),
-            (12, -14),
+            (22, -14),
             xycoords="axes fraction",
             textcoords="offset points",
             fontsize=10,
@@ -195,7 +212,7 @@ def _draw_row(
 ) -> None:
     across = axes.get_yaxis_transform()
     _write(axes, texts.token(row.label, _LABEL_LIMIT), (-0.02, place + 0.42), size=12)
-    n_items = "" if row.n_items is None else f" n {row.n_items:,}"
+    n_items = "" if row.n_items is None else f" {n_text(row.n_items)}"
     numbers = estimate_text(row.value, row.low, row.high, is_signed=plot.is_signed)
     _write(axes, texts.token(numbers + n_items), (1.03, place + 0.82), size=10)
     middle = place + 0.72
@@ -203,7 +220,7 @@ def _draw_row(
         return
     axes.plot((0, 1), (middle, middle), color=_FAINT, linewidth=0.5, transform=across)
     color, is_clear = _colour(plot, row)
-    if not (is_missing(row.low) or is_missing(row.high)):
+    if row.low is not None and row.high is not None:
         axes.plot(
             (row.low, row.high),
             (middle, middle),
@@ -251,7 +268,8 @@ def _inline(drawing: str, plot: IntervalPlot, texts: _Texts) -> Markup:
     svg = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", svg, flags=re.DOTALL)
     box = re.search(r'viewBox="[^"]*"', svg)
     head = Markup('<svg role="img" aria-label="{}" {}>').format(
-        plot.description, Markup(box.group() if box else "")  # noqa: S704  # drawn above
+        plot.description,
+        Markup(box.group() if box else ""),  # noqa: S704  # drawn above
     )
     svg = head + Markup(svg[svg.index(">") + 1 :])  # noqa: S704  # holds tokens only
     svg = str(svg).replace("xlink:href", "href")

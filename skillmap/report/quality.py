@@ -219,7 +219,10 @@ def _rationales(facts: Facts) -> Topic:
     )
     faults = html_table(
         facts.rationale_faults,
-        (name_column("fault", "fault", limit=100), count_column("rationales", "n_rationales")),
+        (
+            name_column("fault", "fault", limit=100),
+            count_column("rationales", "n_rationales"),
+        ),
         name="faults",
         caption="Faults of rationales",
         query="rationale_faults",

@@ -14,6 +14,7 @@ from skillmap.report.formatting import (
     cut,
     estimate_text,
     fraction_text,
+    n_text,
     not_shown,
     signed_text,
 )
@@ -149,7 +150,7 @@ def _plot(
     plot = IntervalPlot(
         name=name,
         description=(
-            f"Accuracy of {cut(model, 80)} on {own.height} of {n_all} slices, less "
+            f"Accuracy of {cut(model, 80)} on {own.height} of {n_all} slices, minus "
             "what it gets on their mix of benchmarks, weakest first, with 95 % "
             "intervals. The table below has the same numbers."
         ),
@@ -193,7 +194,9 @@ def axis_limit(rows: pl.DataFrame, column: str) -> float:
         )
     ).item()
     widest: float = bounds or 0.0
-    return next(limit for limit in (0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 2.0) if widest <= limit)
+    return next(
+        limit for limit in (0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 2.0) if widest <= limit
+    )
 
 
 def heat_map(rows: pl.DataFrame) -> HeatMap:
@@ -210,7 +213,9 @@ def heat_map(rows: pl.DataFrame) -> HeatMap:
     shown = rows.filter(pl.col("model_id").is_in(models.implode()))
     order = _by_spread(shown)
     top = order.head(_N_HEAT_SLICES)
-    cells = {(row["slice_id"], row["model_id"]): row for row in shown.iter_rows(named=True)}
+    cells = {
+        (row["slice_id"], row["model_id"]): row for row in shown.iter_rows(named=True)
+    }
     notes = (
         not_shown(top.height, rows["slice_id"].n_unique(), "slices"),
         _models_note(models.len(), rows["model_id"].n_unique()),
@@ -260,7 +265,7 @@ def _heat_cell(row: Row | None) -> Cell:
     return Cell(
         text=signed_text(difference, n_decimals=2),
         title=(
-            f"{numbers}, n {row['n_items']:,}; accuracy "
+            f"{numbers}, {n_text(row['n_items'])}; accuracy "
             f"{fraction_text(row['accuracy'])}, expected "
             f"{fraction_text(row['expected_accuracy'])}"
         ),

@@ -147,7 +147,7 @@ def _parts_of_runs(by_source: Mapping[str, pl.DataFrame]) -> list[list[str]]:
         for number, known in enumerate(answered):
             if formats[number] == file_format and known.isdisjoint(items):
                 runs[number].append(source_id)
-                known |= items
+                known.update(items)
                 break
         else:
             runs.append([source_id])

@@ -334,7 +334,10 @@ def _tell_outcome(n_runs: int, failures: list[str]) -> None:
 
 def _show_reports(reports: dict[str, pl.DataFrame]) -> None:
     for title, rows in reports.items():
-        screen.show(rows, title=title)
+        if title == "suspicious":
+            screen.show_findings(rows)
+        else:
+            screen.show(rows, title=title)
 
 
 def _show_demo(home: Path | None) -> None:

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
 
 import polars as pl
 from rich.console import Console
@@ -16,7 +15,11 @@ from rich.progress import (
 )
 from rich.table import Table
 
-CONSOLE = Console(highlight=False)
+# Piped output has no width of its own, and rich would cut it at 80.
+_PIPED_WIDTH = 160
+CONSOLE = Console(
+    highlight=False, width=None if sys.stdout.isatty() else _PIPED_WIDTH
+)
 ERRORS = Console(stderr=True, highlight=False)
 
 _MOST_CHARACTERS = 60
@@ -39,7 +42,8 @@ def progress(title: str) -> Iterator[Callable[[str, int, int], None]]:
         task = bar.add_task(title, total=None)
 
         def advance(what: str, number: int, n: int) -> None:
-            shown = what if len(what) <= _MOST_CHARACTERS else what[:59] + "…"
+            cut = what[: _MOST_CHARACTERS - 1] + "…"
+            shown = what if len(what) <= _MOST_CHARACTERS else cut
             bar.update(task, description=f"{title}: {shown}", completed=number, total=n)
 
         yield advance
@@ -52,11 +56,26 @@ def show(rows: pl.DataFrame, *, title: str | None = None) -> None:
     for name in columns:
         is_number = rows.schema[name].is_numeric()
         table.add_column(
-            name.replace("_", " "), justify="right" if is_number else "left"
+            name.replace("_", " "),
+            justify="right" if is_number else "left",
+            overflow="fold",
         )
     for row in rows.iter_rows(named=True):
         table.add_row(*(_cell(row, name) for name in columns))
     CONSOLE.print(table)
+
+
+def show_findings(findings: pl.DataFrame) -> None:
+    """Print findings a line each: they are sentences, which no table column fits."""
+    CONSOLE.print("[bold]suspicious[/bold]")
+    for finding in findings.iter_rows(named=True):
+        about = " × ".join(filter(None, (finding["benchmark"], finding["model"])))
+        CONSOLE.print(
+            f"  {finding['severity']}: {about}: {finding['message']} "
+            f"({finding['code']}; first {', '.join(finding['examples'][:3])})",
+            markup=False,
+            soft_wrap=True,
+        )
 
 
 def _cell(row: dict[str, object], name: str) -> str:
@@ -79,16 +98,6 @@ def _text(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(str(part) for part in value)
     return str(value)
-
-
-def report_error(
-    _kind: type[BaseException],
-    error: BaseException,
-    _traceback: TracebackType | None = None,
-) -> None:
-    """Print an error of ours as one line."""
-    line = " ".join(str(error).split())
-    ERRORS.print(f"skillmap: {line}", style="red", markup=False, soft_wrap=True)
 
 
 def stop(message: str) -> None:

@@ -1,1 +1,1 @@
-"""Everything with a side effect, injected: files, models, clocks and the environment."""
+"""Everything with a side effect, injected: files, models and the environment."""

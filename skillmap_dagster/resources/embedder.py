@@ -55,7 +55,7 @@ class Embedding(dg.ConfigurableResource):
             shard = pl.DataFrame({"phrase": part, "vector": model.embed(part)})
             _keep(folder, shard)
             known = pl.concat([known, shard])
-            log.info(f"embedded {start + len(part):,} of {len(missing):,} new phrases")
+            log.info("embedded %d of %d phrases", start + len(part), len(missing))
         rows = wanted.join(known, on="phrase", how="left", maintain_order="left")
         if rows.is_empty():
             return np.empty((0, model.dimensions), np.float32)

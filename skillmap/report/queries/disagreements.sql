@@ -4,16 +4,20 @@
 with most_different as (
     select
         slice_id,
-        model_a as better_model,
-        model_b as worse_model,
         n_items as n_common_items,
-        difference,
-        difference_low,
-        difference_high
+        case when difference > 0 then model_a else model_b end as better_model,
+        case when difference > 0 then model_b else model_a end as worse_model,
+        abs(difference) as difference,
+        greatest(difference_low, -difference_high) as difference_low,
+        greatest(difference_high, -difference_low) as difference_high
     from mart.slice_differences
-    where difference > 0
+    where model_a < model_b and difference != 0
     order by
-        difference_low desc, n_common_items desc, slice_id, better_model, worse_model
+        greatest(difference_low, -difference_high) desc,
+        n_common_items desc,
+        slice_id,
+        better_model,
+        worse_model
     limit 1
 ),
 

@@ -82,9 +82,7 @@
         cell.textContent = a === b ? "Choose two different models." : "No common items in a slice.";
       }
     };
-    const start = Object.keys(data.pairs)[0].split(",");
-    first.value = start[0];
-    second.value = start[1];
+    [first.value, second.value] = data.start;
     show();
     document.getElementById("chooser").hidden = false;
   }
