@@ -2,6 +2,7 @@
 
 import base64
 import io
+from typing import Any
 
 import dagster as dg
 import polars as pl
@@ -40,10 +41,10 @@ def of_rows(
     rows: pl.DataFrame,
     lake: Lake,
     picture: Picture | None,
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Metadata of a partition that was just written."""
     count = "dagster/partition_row_count" if partition else "dagster/row_count"
-    told: dict[str, object] = {
+    told: dict[str, Any] = {
         count: rows.height,
         "dagster/uri": str(lake.file(table, partition)),
         "preview": dg.MetadataValue.md(preview(rows)),

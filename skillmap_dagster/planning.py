@@ -126,12 +126,7 @@ class Planner:
         return stored is None or stored.inputs != self._inputs(asset, partition)
 
     def _inputs(self, asset: TableAsset, partition: Partition) -> str:
-        return asset.inputs(
-            partition,
-            lake=self.resources["lake"],
-            registry=self.resources["registry"],
-            settings=self.resources["settings"],
-        )
+        return asset.inputs(partition, self.resources)
 
     def _publication_is_stale(self) -> bool:
         return not self.resources["warehouse"].is_current(self.resources["lake"])

@@ -171,6 +171,7 @@ class Table:
                 f"missing {missing}, unexpected {unexpected}"
             )
             raise ContractError(msg)
+        self._check_whole_numbers(frame)
         try:
             return frame.select(
                 pl.col(name).cast(dtype) for name, dtype in wanted.items()
@@ -178,6 +179,21 @@ class Table:
         except pl.exceptions.InvalidOperationError as error:
             msg = f"{self}: a value does not fit its column's type: {error}"
             raise ContractError(msg) from error
+
+    def _check_whole_numbers(self, frame: pl.DataFrame) -> None:
+        """Refuse fractions in a column of whole numbers: a cast would cut them off."""
+        for column in self.columns:
+            if column.type != "bigint" or not frame.schema[column.name].is_float():
+                continue
+            values = frame[column.name].drop_nulls()
+            fractions = values.filter(values.is_finite() & (values != values.floor()))
+            if fractions.len():
+                msg = (
+                    f"{self}: a value does not fit its column's type: {column.name} "
+                    f"holds {fractions.len()} fractions, first {fractions[0]}, and is "
+                    "of whole numbers"
+                )
+                raise ContractError(msg)
 
     def empty(self) -> pl.DataFrame:
         """A frame with the contract's columns and no rows."""

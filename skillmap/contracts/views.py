@@ -19,9 +19,7 @@ class View:
     @property
     def description(self) -> str:
         """The comment at the head of the query, as one paragraph."""
-        lines = self.query.splitlines()
-        head = lines[: next(i for i, line in enumerate(lines) if line[:2] != "--")]
-        return " ".join(line.removeprefix("--").strip() for line in head)
+        return sql.description(f"views/{self.name}")
 
     def ddl(self) -> tuple[str, str]:
         """``create view`` and its comment."""

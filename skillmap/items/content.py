@@ -13,7 +13,7 @@ import polars as pl
 # normalised, so joined parts cannot be confused ("ab" + "c" against "a" + "bc").
 _BETWEEN_PARTS = "\x1f"
 _BETWEEN_CHOICES = "\x1e"
-_SEPARATORS = r"[\x1e\x1f]"
+_SPACE_OR_SEPARATORS = r"[\s\x1e\x1f]+"
 
 
 def normalised_text(text: pl.Expr) -> pl.Expr:
@@ -32,11 +32,13 @@ def normalised_text(text: pl.Expr) -> pl.Expr:
         >>> pl.select(normalised_text(pl.lit("  Ｗhat\\n is  ½ of 4? "))).item()
         'what is 1⁄2 of 4?'
     """
+    # Lower case twice: some letters compose only in lower case (a J with a caron), and
+    # some signs are capitals only once taken apart (one square sign for "KB").
     return (
-        text.str.normalize("NFKC")
-        .str.replace_all(_SEPARATORS, " ")
+        text.str.to_lowercase()
+        .str.normalize("NFKC")
         .str.to_lowercase()
-        .str.replace_all(r"\s+", " ")
+        .str.replace_all(_SPACE_OR_SEPARATORS, " ")
         .str.strip_chars(" ")
     )
 
@@ -64,9 +66,14 @@ def with_content_hashes(items: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def normalised_options(choices: pl.Expr) -> pl.Expr:
+    """The options as a list of normalised texts, an unknown one as ""."""
+    return choices.list.eval(normalised_text(pl.element()).fill_null(""))
+
+
 def normalised_choices(choices: pl.Expr, *, sort: bool = False) -> pl.Expr:
     """The options as one text, in their order or sorted; "" where there are none."""
-    each = choices.list.eval(normalised_text(pl.element()).fill_null(""))
+    each = normalised_options(choices)
     ordered = each.list.sort() if sort else each
     return ordered.list.join(_BETWEEN_CHOICES).fill_null("")
 

@@ -9,7 +9,7 @@ import polars as pl
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from skillmap.items.content import normalised_choices
+from skillmap.items.content import normalised_choices, normalised_options
 
 
 def item_groups(items: pl.DataFrame) -> pl.DataFrame:
@@ -28,14 +28,15 @@ def item_groups(items: pl.DataFrame) -> pl.DataFrame:
         sorted by kind, group and item. Items without a question have no twin. Near
         groups hold the exact ones.
     """
-    asked = items.filter(pl.col("question_hash").is_not_null()).select(
+    # Looking at the options is the slow part, and few items share their question.
+    asked = items.filter(
+        pl.col("question_hash").is_not_null(), pl.len().over("question_hash") > 1
+    ).select(
         "item_id",
         "benchmark_id",
         "question_hash",
         option_set=normalised_choices(pl.col("choices"), sort=True),
-        options=pl.col("choices").list.eval(
-            pl.element().str.to_lowercase().str.strip_chars()
-        ),
+        options=normalised_options(pl.col("choices")),
     )
     exact = _grouped(asked, pl.struct("question_hash", "option_set"), kind="exact")
     near = _grouped(_with_component(asked), pl.col("component"), kind="near")
@@ -58,11 +59,7 @@ def _grouped(asked: pl.DataFrame, key: pl.Expr, *, kind: str) -> pl.DataFrame:
 
 def _with_component(asked: pl.DataFrame) -> pl.DataFrame:
     """Items linked, directly or through others, by question and options."""
-    numbered = (
-        asked.filter(pl.len().over("question_hash") > 1)
-        .sort("item_id")
-        .with_row_index("row")
-    )
+    numbered = asked.sort("item_id").with_row_index("row")
     if numbered.is_empty():
         return numbered.with_columns(component=pl.lit(0))
     # One edge per shared option suffices: all items with it are one component.

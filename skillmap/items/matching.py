@@ -84,8 +84,14 @@ def benchmark_order(
     if not ordered:
         empty = {"item_position": pl.Int64(), "question_hash": pl.String()}
         return BenchmarkOrder(n_items=n_items, questions=pl.DataFrame(schema=empty))
+    # A record that could not be read has its place all the same.
+    ends = [
+        source.order_offset + source.parsed.n_records
+        for source in sources
+        if source.order_offset is not None
+    ]
     questions = pl.concat(ordered).sort("item_position")
-    return BenchmarkOrder(n_items=questions.height, questions=questions)
+    return BenchmarkOrder(n_items=max(ends), questions=questions)
 
 
 def record_keys(

@@ -85,7 +85,10 @@ def _unmatched_results(
 def _unmatched_records(
     source: BenchmarkSource, order: BenchmarkOrder, benchmark_id: str
 ) -> pl.DataFrame:
-    """Skills and rationales without an item; results have rejects of their own."""
+    """Other records without an item; results have rejects of their own.
+
+    What a record states of an item is told where nothing else of it would be.
+    """
     keys = record_keys(source, order, benchmark_id=benchmark_id)
     reasons = keys.filter(pl.col("reason").is_not_null()).select("position", "reason")
     texts = pl.concat(
@@ -94,8 +97,14 @@ def _unmatched_records(
             source.parsed.rationales.select("position", value="rationale"),
         ]
     )
+    bare_items = (
+        source.parsed.items.join(source.parsed.results, on="position", how="anti")
+        .join(texts, on="position", how="anti")
+        .select("position", value="question")
+    )
     return (
-        texts.join(reasons, on="position")
+        pl.concat([texts, bare_items])
+        .join(reasons, on="position")
         .with_columns(stage=pl.lit("match"), value=pl.col("value").str.head(200))
         .sort("position", "value")
         .select(*_SCHEMA)

@@ -12,6 +12,7 @@ import polars as pl
 
 from skillmap.errors import InvalidInputError
 from skillmap.ids import item_id, short_hash
+from skillmap.items.content import with_content_hashes
 from skillmap.items.matching import BenchmarkOrder, BenchmarkSource, record_keys
 
 # Columns that say what an item is, with what makes two statements of it differ.
@@ -101,7 +102,7 @@ def releases(
             "file with its questions, or declare `n_items` in the manifest"
         )
     groups = _compatible_groups(frames, defining)
-    merged = [_merged([frames[s] for s in sources]) for sources in groups]
+    merged = [_whole_items([frames[s] for s in sources]) for sources in groups]
     ids = [_release_id(items) for items in merged]
     current = _current(groups, merged, ids, defining)
     benchmarks = _benchmark_rows(benchmark_id, groups, merged, ids, current)
@@ -158,11 +159,31 @@ def _merged(frames: list[pl.DataFrame]) -> pl.DataFrame:
     )
 
 
-def _release_id(items: pl.DataFrame) -> str:
-    rows = items.sort("native_id").select(
-        pl.concat_str("native_id", *(pl.col(n).fill_null("") for n in _STATED))
+def _whole_items(frames: list[pl.DataFrame]) -> pl.DataFrame:
+    """The merged items, with hashes of what they state together."""
+    merged = _merged(frames)
+    hashed = pl.concat(
+        [frame.select("native_id", *_STATED) for frame in frames]
+    ).filter(pl.col("question_hash").is_not_null())
+    first = hashed.unique("native_id", keep="first", maintain_order=True)
+    completed = [
+        pl.col(name).is_not_null() & pl.col(f"{name}_first").is_null()
+        for name in _STATED
+    ]
+    # A source that states no answer, say, has the hash of half an item.
+    halves = merged.join(first, on="native_id", suffix="_first").filter(
+        pl.any_horizontal(completed)
     )
-    return short_hash("\n".join(rows.to_series().to_list()))
+    whole = with_content_hashes(halves).select("native_id", "content_hash")
+    return merged.update(whole, on="native_id")
+
+
+def _release_id(items: pl.DataFrame) -> str:
+    # Each part after its length: no text can pass for the end of another.
+    parts = [pl.col(name).fill_null("") for name in ("native_id", *_STATED)]
+    told = [pl.format("{}:{}", part.str.len_bytes(), part) for part in parts]
+    rows = items.sort("native_id").select(pl.concat_str(told))
+    return short_hash("".join(rows.to_series().to_list()))
 
 
 def _current(
@@ -256,13 +277,14 @@ def benchmark_releases(
             "native_id", "native_id_type"
         ).join(keys.drop_nulls("native_id"), on="position", maintain_order="left")
     defining = frozenset(s.source_id for s in sources if s.order_offset is not None)
-    if order.n_items is not None and not defining:
+    if order.n_items is not None:
         stated = {_DECLARED: _by_position_alone(order.n_items), **stated}
-        defining = frozenset({_DECLARED})
+        defining |= {_DECLARED}
     return _without_declaration(releases(benchmark_id, stated, defining=defining))
 
 
-# Stands for the manifest among the sources, where it alone declares the items.
+# Stands for the declared order among the sources: an item may be known by its place
+# alone, where nothing else is declared or its record could not be read.
 _DECLARED = "declared"
 
 

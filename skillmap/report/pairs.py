@@ -13,7 +13,6 @@ from skillmap.report.plots import Estimate, IntervalPlot, interval_plot
 from skillmap.report.skills import axis_limit
 from skillmap.report.tables import (
     HtmlTable,
-    Row,
     count_column,
     difference_column,
     fraction_column,

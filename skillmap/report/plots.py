@@ -10,9 +10,11 @@ plot is readable in light, dark and print.
 # pyright: reportUnknownMemberType=false
 
 import io
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import matplotlib as mpl
 from markupsafe import Markup
@@ -100,6 +102,19 @@ class IntervalPlot:
     gap_text: str = ""
 
 
+_Point = tuple[float, float]
+
+
+class _Mark(NamedTuple):
+    """Where a mark and its interval are drawn, and in which colour."""
+
+    x: float
+    low: float | None
+    high: float | None
+    y: float
+    color: str
+
+
 @dataclass
 class _Texts:
     """Texts to put in the drawing, by the token that stands in for them."""
@@ -172,15 +187,16 @@ def _draw_axis(axes: Axes, plot: IntervalPlot, n_places: int, texts: _Texts) -> 
         axes.axvline(tick, color=_FAINT, linewidth=0.5, zorder=0)
     if plot.reference is None:
         return
-    for place in range(n_places):
-        # Beside the mark only, so that the line crosses no label.
-        axes.plot(
-            (plot.reference, plot.reference),
-            (place + 0.5, place + 0.94),
-            color=_INK,
-            linewidth=1,
-            linestyle=(0, (3, 2)),
-        )
+    # Beside the marks only, so that the line crosses no label.
+    ends = [(place + 0.5, place + 0.94) for place in range(n_places)]
+    axes.plot(
+        *_separate(
+            [((plot.reference, low), (plot.reference, high)) for low, high in ends]
+        ),
+        color=_INK,
+        linewidth=1,
+        linestyle=(0, (3, 2)),
+    )
     if plot.reference_name:
         axes.annotate(
             texts.token(plot.reference_name),
@@ -198,57 +214,77 @@ def _tick(value: float, *, is_signed: bool) -> str:
 
 
 def _draw_rows(axes: Axes, plot: IntervalPlot, texts: _Texts) -> None:
-    place = 0
-    for index, row in enumerate(plot.rows):
-        _draw_row(axes, plot, row, place, texts)
-        place += 1
-        if index == plot.gap_after:
-            _write(axes, texts.token(plot.gap_text), (0, place + 0.62), size=10)
-            place += 1
+    places = _places(plot)
+    for row, place in zip(plot.rows, places, strict=True):
+        _write_row(axes, plot, row, place, texts)
+    if plot.gap_after is not None:
+        gap = plot.gap_after + 1
+        _write(axes, texts.token(plot.gap_text), (0, gap + 0.62), size=10)
+    drawn = [
+        _Mark(row.value, row.low, row.high, place + 0.72, _colour(plot, row))
+        for row, place in zip(plot.rows, places, strict=True)
+        if row.value is not None and not is_missing(row.value)
+    ]
+    low, high = plot.limits
+    lines = [((low, mark.y), (high, mark.y)) for mark in drawn]
+    axes.plot(*_separate(lines), color=_FAINT, linewidth=0.5)
+    for color in (_EVEN, _LOW, _HIGH):
+        _draw_marks(axes, [mark for mark in drawn if mark.color == color], color)
 
 
-def _draw_row(
-    axes: Axes, plot: IntervalPlot, row: Estimate, place: int, texts: _Texts
-) -> None:
-    across = axes.get_yaxis_transform()
-    _write(axes, texts.token(row.label, _LABEL_LIMIT), (-0.02, place + 0.42), size=12)
-    n_items = "" if row.n_items is None else f" {n_text(row.n_items)}"
-    numbers = estimate_text(row.value, row.low, row.high, is_signed=plot.is_signed)
-    _write(axes, texts.token(numbers + n_items), (1.03, place + 0.82), size=10)
-    middle = place + 0.72
-    if row.value is None or is_missing(row.value):
+def _places(plot: IntervalPlot) -> list[int]:
+    """Place of each row from the top; one is left free for the gap."""
+    gap = len(plot.rows) if plot.gap_after is None else plot.gap_after
+    return [index + (index > gap) for index in range(len(plot.rows))]
+
+
+def _draw_marks(axes: Axes, marks: Sequence[_Mark], color: str) -> None:
+    if not marks:
         return
-    axes.plot((0, 1), (middle, middle), color=_FAINT, linewidth=0.5, transform=across)
-    color, is_clear = _colour(plot, row)
-    if row.low is not None and row.high is not None:
-        axes.plot(
-            (row.low, row.high),
-            (middle, middle),
-            color=color,
-            linewidth=2.5,
-            solid_capstyle="butt",
-        )
+    lines = [
+        ((mark.low, mark.y), (mark.high, mark.y))
+        for mark in marks
+        if mark.low is not None and mark.high is not None
+    ]
+    axes.plot(*_separate(lines), color=color, linewidth=2.5, solid_capstyle="butt")
     axes.plot(
-        (row.value,),
-        (middle,),
+        [mark.x for mark in marks],
+        [mark.y for mark in marks],
+        linestyle="none",
         marker="o",
         markersize=6.5,
         color=color,
-        markerfacecolor=color if is_clear else _PAPER,
+        markerfacecolor=_PAPER if color == _EVEN else color,
         markeredgewidth=1.5,
         clip_on=False,
     )
 
 
-def _colour(plot: IntervalPlot, row: Estimate) -> tuple[str, bool]:
-    """Colour of the mark, and whether the interval leaves the reference out."""
+def _separate(
+    lines: Sequence[tuple[_Point, _Point]],
+) -> tuple[list[float], list[float]]:
+    """Coordinates of lines that do not touch, for one call: many calls are slow."""
+    apart = (math.nan, math.nan)
+    points = [point for start, end in lines for point in (start, end, apart)]
+    return [x for x, _ in points], [y for _, y in points]
+
+
+def _write_row(
+    axes: Axes, plot: IntervalPlot, row: Estimate, place: int, texts: _Texts
+) -> None:
+    _write(axes, texts.token(row.label, _LABEL_LIMIT), (-0.02, place + 0.42), size=12)
+    n_items = "" if row.n_items is None else f" {n_text(row.n_items)}"
+    numbers = estimate_text(row.value, row.low, row.high, is_signed=plot.is_signed)
+    _write(axes, texts.token(numbers + n_items), (1.03, place + 0.82), size=10)
+
+
+def _colour(plot: IntervalPlot, row: Estimate) -> str:
+    """Colour of the mark, by the side of the reference that its interval is on."""
     if plot.reference is None or row.low is None or row.high is None:
-        return _HIGH, True
+        return _HIGH
     if row.high < plot.reference:
-        return _LOW, True
-    if row.low > plot.reference:
-        return _HIGH, True
-    return _EVEN, False
+        return _LOW
+    return _HIGH if row.low > plot.reference else _EVEN
 
 
 def _write(axes: Axes, token: str, at: tuple[float, float], *, size: float) -> None:

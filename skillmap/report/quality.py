@@ -17,6 +17,7 @@ from skillmap.report.tables import (
     interval_column,
     joined,
     name_column,
+    text_cell,
 )
 
 
@@ -74,7 +75,7 @@ def _releases(facts: Facts) -> Topic:
         Column(
             heading="current",
             is_number=False,
-            cell=lambda row: Cell(text="yes" if row["is_current"] else "no"),
+            cell=lambda row: text_cell("yes" if row["is_current"] else "no"),
         ),
         count_column("items", "n_items"),
         count_column("drifted", "n_drifted_items", "Differ from the current release"),
@@ -277,4 +278,4 @@ def _mix_cell(row: Row) -> Cell:
     more = len(parts) - n_shown
     shown = ", ".join(parts[:n_shown])
     text = f"{shown} and {count_text(more)} more" if more > 0 else shown
-    return Cell(text=text, title=", ".join(parts) if more > 0 else "")
+    return Cell(text=text, title=", ".join(parts) if more > 0 else "", sort=text)

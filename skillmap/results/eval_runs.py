@@ -84,8 +84,9 @@ def cell(
         release_of_source: The release that each source states, where it does.
 
     Returns:
-        The cell's eval runs, responses and scores. A response whose source states
-        another question, options or answer than ``items`` is marked as drifted.
+        The cell's eval runs, responses and scores; no rows where no result could be
+        matched to an item. A response whose source states another question, options
+        or answer than ``items`` is marked as drifted.
     """
     by_source = {
         entry.source.source_id: _responses(entry, order, items, benchmark_id)
@@ -113,6 +114,8 @@ def cell(
                 "n_drifted": rows["is_drifted"].sum(),
             }
         )
+    if not runs:
+        return Cell(core.EVAL_RUNS.empty(), core.RESPONSES.empty(), core.SCORES.empty())
     return _cell(
         _with_primary(pl.DataFrame(runs, schema_overrides={"release_id": pl.String()})),
         pl.concat(responses).with_columns(

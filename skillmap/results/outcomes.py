@@ -16,13 +16,13 @@ LEFT_OUT = ("error", "not_attempted", "unscored")
 def with_outcome(results: pl.DataFrame) -> pl.DataFrame:
     """``results`` with ``outcome`` known for each row, and ``score`` to match.
 
-    A source that states an outcome is believed. Otherwise the score decides; and a
-    response without an answer is ``empty`` or ``unparsed``, not wrong, where the
-    source's format has a place for the answer.
+    A source that states an outcome is believed, but for a "partial" whose score is 0
+    or 1. Otherwise the score decides; and a response without an answer is ``empty``
+    or ``unparsed``, not wrong, where the source's format has a place for the answer.
 
     Args:
         results: Has ``outcome`` (null where the source states none), ``score``
-            (null, or in [0, 1]), ``prediction``, ``response`` and
+            (in [0, 1]; null or NaN for none), ``prediction``, ``response`` and
             ``expects_prediction``.
 
     Returns:
@@ -31,7 +31,7 @@ def with_outcome(results: pl.DataFrame) -> pl.DataFrame:
     """
     is_blank = pl.col("response").str.strip_chars().eq("")
     has_no_answer = pl.col("expects_prediction") & pl.col("prediction").is_null()
-    score = pl.col("score")
+    score = pl.col("score").fill_nan(None)
     derived = (
         pl.when(score == 1)
         .then(pl.lit("correct"))
@@ -45,7 +45,10 @@ def with_outcome(results: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("wrong"))
         .otherwise(pl.lit("unscored"))
     )
-    outcome = pl.coalesce("outcome", derived)
+    is_partial_in_name = pl.col("outcome").eq("partial") & score.is_in([0.0, 1.0])
+    outcome = pl.coalesce(
+        pl.when(~is_partial_in_name.fill_null(value=False)).then("outcome"), derived
+    )
     implied = (
         pl.when(outcome == "correct")
         .then(pl.lit(1.0))

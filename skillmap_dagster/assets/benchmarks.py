@@ -1,6 +1,5 @@
 """What was imported for a benchmark: its sources, releases, items and rejects."""
 
-
 import polars as pl
 
 from skillmap.contracts import core, raw

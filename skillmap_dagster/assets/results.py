@@ -1,12 +1,15 @@
 """What the models answered: eval runs, responses and scores of each cell."""
 
+import functools
+from typing import Any
+
 import polars as pl
 
 from skillmap.contracts import core
 from skillmap.results.eval_runs import Cell, ModelSource, cell
 from skillmap_dagster import pictures
 from skillmap_dagster.assets.benchmarks import items_order
-from skillmap_dagster.assets.table_asset import table_asset
+from skillmap_dagster.assets.table_asset import TABLE_ASSETS, table_asset
 from skillmap_dagster.resources.lake import Lake, Partition
 from skillmap_dagster.resources.registry import Registry
 
@@ -64,10 +67,22 @@ def models(partition: Partition, lake: Lake) -> pl.DataFrame:
 
 def _cell(partition: Partition, lake: Lake, registry: Registry) -> Cell | None:
     """The cell's results; None where no source has any."""
+    resources = {"lake": lake, "registry": registry}
+    inputs = TABLE_ASSETS[core.EVAL_RUNS.key].inputs(partition, resources)
     benchmark_id, model_id = partition["benchmark"], partition["model"]
+    # Resources are frozen models, which have a hash that the type checker overlooks.
+    hashable: Any = (lake, registry)
+    return _made(benchmark_id, model_id, *hashable, inputs)
+
+
+# A run makes three tables of one cell, in one process: it is read and matched once.
+@functools.lru_cache(maxsize=1)
+def _made(
+    benchmark_id: str, model_id: str, lake: Lake, registry: Registry, _inputs: str
+) -> Cell | None:
     names = {
         s.source_id: tuple(s.models[benchmark_id][model_id])
-        for s in map(registry.refreshed, registry.sources(benchmark_id))
+        for s in registry.sources(benchmark_id)
         if model_id in s.models.get(benchmark_id, {})
     }
     if not names:

@@ -16,7 +16,7 @@ from skillmap_dagster import metadata, partitions
 from skillmap_dagster.automation import conditions
 from skillmap_dagster.quality import audit
 from skillmap_dagster.resources.lake import Lake, Partition, inputs_of
-from skillmap_dagster.resources.registry import Registry
+from skillmap_dagster.resources.registry import RegisteredSource, Registry
 from skillmap_dagster.resources.settings import Settings
 
 # Which registered sources an asset reads: those about its benchmark, or of those the
@@ -57,28 +57,36 @@ class TableAsset:
         made = self.make(**{name: available[name] for name in asked})
         return self.table.conform(made)
 
-    def inputs(
-        self,
-        partition: Partition,
-        *,
-        lake: Lake,
-        registry: Registry,
-        settings: Settings,
-    ) -> str:
+    def inputs(self, partition: Partition, resources: Mapping[str, Any]) -> str:
         """Hash of all that the partition is made from, as it is now.
 
         Equal to the hash stored with the partition's rows exactly when making it
         again would give the same rows.
         """
+        sources = self.sources_of(partition, resources["registry"])
         return inputs_of(
             [
                 str(self.table),
                 self.code_version,
-                *_settings_parts(self.settings, settings),
-                *_source_parts(self.sources, partition, registry),
-                *_table_parts(self.reads, partition, lake),
+                *_settings_parts(self.settings, resources),
+                *_source_parts(sources, partition, resources),
+                *_table_parts(self.reads, partition, resources["lake"]),
             ]
         )
+
+    def sources_of(
+        self, partition: Partition, registry: Registry
+    ) -> list[RegisteredSource]:
+        """The registered sources that the partition is made from."""
+        if self.sources is None:
+            return []
+        benchmark_id = partition["benchmark"]
+        return [
+            source
+            for source in registry.sources(benchmark_id)
+            if self.sources == "benchmark"
+            or partition["model"] in source.models.get(benchmark_id, {})
+        ]
 
 
 # Every table asset by its table's key, filled as the asset modules are imported.
@@ -224,20 +232,17 @@ def _audited(
 ) -> Iterator[Any]:
     partition = partitions.partition_of(table, context)
     lake: Lake = resources["lake"]
-    # Before the rows are made: what changes meanwhile must count as a change.
     asset = TABLE_ASSETS[table.key]
-    inputs = asset.inputs(
-        partition,
-        lake=lake,
-        registry=resources["registry"],
-        settings=resources["settings"],
-    )
     try:
+        for source in asset.sources_of(partition, resources["registry"]):
+            resources["registry"].refreshed(source)
+        # Before the rows are made: what changes meanwhile must count as a change.
+        inputs = asset.inputs(partition, resources)
         rows = asset.rows(partition, resources)
     except SkillmapError as error:
         yield _check_result(
             table,
-            audit.Finding("contract", False, False, {"reason": str(error)}),  # noqa: FBT003
+            audit.failed("contract", str(error)),
         )
         raise dg.Failure(
             f"{table} {dict(partition) or ''}: {error}", allow_retries=False
@@ -248,8 +253,8 @@ def _audited(
         yield from (_check_result(table, finding) for finding in findings)
         place = lake.quarantine(table, partition, rows)
         raise dg.Failure(
-            f"{table} {dict(partition) or ''}: rejected by {stopped}; the previous rows "
-            "stay. The rejected rows are in quarantine",
+            f"{table} {dict(partition) or ''}: rejected by {stopped}; the previous "
+            "rows stay. The rejected ones are in quarantine",
             metadata={"quarantine": dg.MetadataValue.path(place), "rows": rows.height},
             allow_retries=False,
         )
@@ -276,25 +281,23 @@ def _check_result(table: Table, finding: audit.Finding) -> dg.AssetCheckResult:
     )
 
 
-def _settings_parts(names: Sequence[str], settings: Settings) -> list[str]:
-    chosen = settings.read() if names else None
+def _settings_parts(names: Sequence[str], resources: Mapping[str, Any]) -> list[str]:
+    chosen = resources["settings"].read() if names else None
     return [f"{name}={getattr(chosen, name)!r}" for name in names]
 
 
 def _source_parts(
-    sources: SourcesRead | None, partition: Partition, registry: Registry
+    sources: Sequence[RegisteredSource],
+    partition: Partition,
+    resources: Mapping[str, Any],
 ) -> list[str]:
-    if sources is None:
+    if not sources:
         return []
-    benchmark_id = partition["benchmark"]
-    read = [
-        source
-        for source in registry.sources(benchmark_id)
-        if sources == "benchmark"
-        or partition["model"] in source.models.get(benchmark_id, {})
+    declared = resources["registry"].benchmark(partition["benchmark"])
+    return [
+        declared.model_dump_json(),
+        *(f"{source.source_id}={source.fingerprint}" for source in sources),
     ]
-    declared = registry.benchmark(benchmark_id).model_dump_json()
-    return [declared, *(f"{s.source_id}={s.fingerprint}" for s in read)]
 
 
 def _table_parts(

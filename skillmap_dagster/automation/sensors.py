@@ -102,7 +102,7 @@ def _cells_of(source: RegisteredSource) -> Iterator[Task]:
 
 
 def _is_new(task: Task, reason: str, asked: dict[str, str]) -> bool:
-    """Whether the task was not requested for this reason last time; notes that it is."""
+    """Whether the task was requested for another reason last time; notes this one."""
     before = asked.get(str(task))
     asked[str(task)] = reason
     return before != reason

@@ -300,7 +300,11 @@ def _selection(
             raise InvalidInputError(
                 f"no {kind} {unknown[0]!r}; there are: {', '.join(sorted(known[kind]))}"
             )
-    return Selection(*(frozenset(asked[kind] or ()) for kind in known))
+    return Selection(
+        tables=frozenset(select or ()),
+        benchmarks=frozenset(benchmarks or ()),
+        models=frozenset(models or ()),
+    )
 
 
 def _bring_up_to_date(

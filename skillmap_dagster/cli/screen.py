@@ -17,9 +17,7 @@ from rich.table import Table
 
 # Piped output has no width of its own, and rich would cut it at 80.
 _PIPED_WIDTH = 160
-CONSOLE = Console(
-    highlight=False, width=None if sys.stdout.isatty() else _PIPED_WIDTH
-)
+CONSOLE = Console(highlight=False, width=None if sys.stdout.isatty() else _PIPED_WIDTH)
 ERRORS = Console(stderr=True, highlight=False)
 
 _MOST_CHARACTERS = 60

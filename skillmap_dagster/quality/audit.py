@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import dagster as dg
 import polars as pl
@@ -25,12 +25,17 @@ class Finding(NamedTuple):
     check: str
     passed: bool
     is_warning: bool
-    metadata: dict[str, object]
+    metadata: dict[str, Any]
 
     @property
     def stops(self) -> bool:
         """Whether the rows must not be published."""
         return not self.passed and not self.is_warning
+
+
+def failed(check: str, reason: str) -> Finding:
+    """The finding of a check that could not even look at rows."""
+    return Finding(check, passed=False, is_warning=False, metadata={"reason": reason})
 
 
 def check_names(table: Table) -> list[str]:
@@ -59,7 +64,9 @@ def audit(
     if rules:
         with lake.session(read, candidate=(table, partition, rows)) as connection:
             findings += [
-                rule_finding(name, connection.sql(sql.load(name)).pl(), is_warning)
+                rule_finding(
+                    name, connection.sql(sql.load(name)).pl(), is_warning=is_warning
+                )
                 for name, is_warning in rules
             ]
     return findings
@@ -71,7 +78,9 @@ def tables_read(queries: Sequence[str]) -> list[Table]:
     return [table for key, table in TABLES.items() if key in named]
 
 
-def rule_finding(name: str, offenders: pl.DataFrame, is_warning: bool) -> Finding:  # noqa: FBT001
+def rule_finding(
+    name: str, offenders: pl.DataFrame, *, is_warning: bool = False
+) -> Finding:
     """The outcome of a rule whose query selected ``offenders``."""
     return Finding(
         check=name.rpartition("/")[2],
@@ -86,7 +95,7 @@ def rule_finding(name: str, offenders: pl.DataFrame, is_warning: bool) -> Findin
 
 def _contract(table: Table, rows: pl.DataFrame) -> Finding:
     broken = violations(table, rows)
-    told: dict[str, object] = {"rows": rows.height, "broken_rules": len(broken)}
+    told: dict[str, Any] = {"rows": rows.height, "broken_rules": len(broken)}
     told |= {violation.rule: str(violation) for violation in broken}
     return Finding("contract", not broken, is_warning=False, metadata=told)
 
@@ -94,6 +103,6 @@ def _contract(table: Table, rows: pl.DataFrame) -> Finding:
 def _expectations(table: Table, rows: pl.DataFrame) -> Finding:
     results = great_expectations_suites.validate(rows, suite(table))
     failed = [result for result in results if not result.success]
-    told: dict[str, object] = {"expectations": len(results), "failed": len(failed)}
+    told: dict[str, Any] = {"expectations": len(results), "failed": len(failed)}
     told |= {result.name: dg.MetadataValue.json(result.observed) for result in failed}
     return Finding("expectations", not failed, is_warning=False, metadata=told)

@@ -69,8 +69,10 @@ def _frames() -> tuple[Any, Any]:
     from great_expectations.data_context.types.base import (  # noqa: PLC0415
         ProgressBarsConfig,
     )
-    from great_expectations.datasource.fluent import SQLDatasource  # noqa: PLC0415
-    from great_expectations.execution_engine import (  # noqa: PLC0415
+    from great_expectations.datasource.fluent.sql_datasource import (  # noqa: PLC0415
+        SQLDatasource,
+    )
+    from great_expectations.execution_engine.sqlalchemy_execution_engine import (  # noqa: PLC0415
         SqlAlchemyExecutionEngine,
     )
 

@@ -5,6 +5,7 @@ import os
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
@@ -89,7 +90,7 @@ class Lake(dg.ConfigurableResource):
             try:
                 rows.write_parquet(str(temporary), **options)
                 _flush(str(temporary))
-                os.replace(temporary, target)  # noqa: PTH105  a UPath has no replace
+                Path(str(temporary)).replace(str(target))
             finally:
                 temporary.unlink(missing_ok=True)
         else:

@@ -224,13 +224,13 @@ class Registry(dg.ConfigurableResource):
         *,
         keep: Callable[[RegisteredSource], bool] = lambda _: True,
     ) -> list[BenchmarkSource]:
-        """Records about a benchmark, a source at a time, as the files are now.
+        """Records about a benchmark, a source at a time, as last read.
 
         Args:
             benchmark_id: The benchmark.
             keep: Which of its sources to read.
         """
-        everything = [self.refreshed(s) for s in self.sources(benchmark_id)]
+        everything = self.sources(benchmark_id)
         n_records = {s.source_id: s.n_records for s in everything}
         offsets: dict[str, int] = {}
         total = 0

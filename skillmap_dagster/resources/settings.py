@@ -26,9 +26,9 @@ class AnalysisSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     embedder: str = "minilm"
-    similarity_threshold: float = Field(0.8, gt=0, le=1)
+    similarity_threshold: float = Field(default=0.8, gt=0, le=1)
     clustering: Literal["average", "leader"] = "average"
-    minimum_slice_items: int = Field(100, ge=1)
+    minimum_slice_items: int = Field(default=100, ge=1)
 
 
 class Settings(dg.ConfigurableResource):

@@ -139,9 +139,7 @@ class Warehouse(dg.ConfigurableResource):
                 for statement in view.ddl():
                     connection.sql(statement)
             findings = [
-                rule_finding(
-                    name, connection.sql(sql.load(f"checks/{name}")).pl(), False
-                )
+                rule_finding(name, connection.sql(sql.load(f"checks/{name}")).pl())
                 for name in sql.names("checks")
             ]
         return Published(n_rows, n_partitions, findings)
@@ -153,7 +151,9 @@ class Warehouse(dg.ConfigurableResource):
         for partition in lake.partitions(table):
             stored = lake.stored(table, partition)
             if stored is not None:
-                files.append(self._pinned(lake.file(table, partition), stored.content))
+                files.append(
+                    self._pinned(str(lake.file(table, partition)), stored.content)
+                )
         if not files:
             connection.register("nothing", table.empty().to_arrow())
             connection.sql(f"create table nothing_of_{table.name} as from nothing")
@@ -161,13 +161,12 @@ class Warehouse(dg.ConfigurableResource):
             return 0
         listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
         connection.sql(f"create view {table} as from read_parquet([{listed}])")
-        counted = connection.sql(f"select count(*) from {table}").fetchone()
-        return counted[0] if counted else 0
+        return connection.table(str(table)).count("*").fetchall()[0][0]
 
-    def _pinned(self, file: os.PathLike[str], content: str) -> str:
+    def _pinned(self, file: str, content: str) -> str:
         """A name for this version of the file that is never given to another."""
         if not os.path.exists(file):  # noqa: PTH110  remote files pin themselves
-            return str(file)
+            return file
         pin = self._pins() / f"{content}.parquet"
         pin.parent.mkdir(parents=True, exist_ok=True)
         if not pin.exists():
