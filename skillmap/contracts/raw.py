@@ -39,7 +39,7 @@ REJECTS = Table(
     description="Bad records, kept apart and counted; the good ones of the same file "
     "are imported.",
     partitions="benchmark",
-    primary_key=("source_id", "reject_index"),
+    primary_key=("benchmark_id", "source_id", "reject_index"),
     columns=(
         BENCHMARK_ID,
         SOURCE_ID,

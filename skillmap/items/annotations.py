@@ -93,7 +93,7 @@ def _annotated(
     frame: str,
 ) -> pl.DataFrame:
     """Rows of one frame of all sources, with the item and the annotator of each."""
-    found = []
+    found: list[pl.DataFrame] = []
     for source in sorted(sources, key=lambda s: s.source_id):
         rows: pl.DataFrame = getattr(source.parsed, frame)
         keys = record_keys(source, order, benchmark_id=benchmark_id)

@@ -17,7 +17,7 @@ _SPACE_OR_SEPARATORS = r"[\s\x1e\x1f]+"
 
 
 def normalised_text(text: pl.Expr) -> pl.Expr:
-    """Text with case, Unicode form and white space evened out.
+    r"""Text with case, Unicode form and white space evened out.
 
     Enough to see through re-encoding and re-wrapping, and no more: punctuation,
     digits and word order stay, since they change what is asked.
@@ -29,7 +29,7 @@ def normalised_text(text: pl.Expr) -> pl.Expr:
         A string expression.
 
     Examples:
-        >>> pl.select(normalised_text(pl.lit("  Ｗhat\\n is  ½ of 4? "))).item()
+        >>> pl.select(normalised_text(pl.lit("  Ｗhat\n is  ½ of 4? "))).item()
         'what is 1⁄2 of 4?'
     """
     # Lower case twice: some letters compose only in lower case (a J with a caron), and

@@ -4,10 +4,15 @@ Duplicates are not independent evidence: they are clusters of the standard error
 and are never split between the half that finds a slice and the half that confirms it.
 """
 
+from typing import cast
+
 import numpy as np
 import polars as pl
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+from numpy.typing import NDArray
+from scipy.sparse import coo_array  # pyright: ignore[reportMissingTypeStubs]
+from scipy.sparse.csgraph import (  # pyright: ignore[reportMissingTypeStubs]
+    connected_components,  # pyright: ignore[reportUnknownVariableType]
+)
 
 from skillmap.items.content import normalised_choices, normalised_options
 
@@ -73,7 +78,9 @@ def _with_component(asked: pl.DataFrame) -> pl.DataFrame:
     graph = coo_array(
         (np.ones(edges.height, np.int8), (edges["row"], edges["first"])), shape=(n, n)
     )
-    _, labels = connected_components(graph, directed=False)
+    labels = cast(
+        "tuple[int, NDArray[np.int32]]", connected_components(graph, directed=False)
+    )[1]
     return numbered.with_columns(component=pl.Series(labels, dtype=pl.Int64))
 
 

@@ -16,8 +16,8 @@ def rejects(
 
     Args:
         benchmark_id: The benchmark.
-        sources: Its sources. A source's unreadable records are listed with the
-            first benchmark that it has good records about.
+        sources: Its sources. Unreadable records of a source do not say which
+            benchmark they are about: all of ``parsed.rejects`` are listed.
         order: The benchmark's declared order.
 
     Returns:

@@ -1,9 +1,11 @@
 """Accuracies of models, on benchmarks and on slices."""
 
+from typing import cast
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array  # pyright: ignore[reportMissingTypeStubs]
 
 from skillmap.contracts import mart
 from skillmap.metrics.intervals import Floats, part_to_whole_interval, wilson_interval
@@ -106,7 +108,7 @@ def _summed(
     values = np.zeros((items.len(), models.len()))
     at = _codes(rows["item_id"], items), _codes(rows["model_id"], models)
     values[at] = 1.0 if column is None else rows[column].to_numpy()
-    return member @ values
+    return cast("Floats", member @ values)
 
 
 def _codes(values: pl.Series, categories: pl.Series) -> NDArray[np.int64]:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import ndtri  # pyright: ignore[reportMissingTypeStubs]
 
 from skillmap.errors import InvalidInputError
 

@@ -92,7 +92,8 @@ def cell(
         entry.source.source_id: _responses(entry, order, items, benchmark_id)
         for entry in sorted(sources, key=lambda entry: entry.source.source_id)
     }
-    runs, responses = [], []
+    runs: list[dict[str, object]] = []
+    responses: list[pl.DataFrame] = []
     for source_ids in _parts_of_runs(by_source):
         run_id = eval_run_id(benchmark_id, model_id, source_ids[0])
         rows = pl.concat([by_source[s] for s in source_ids])

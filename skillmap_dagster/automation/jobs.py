@@ -5,7 +5,6 @@ import dagster as dg
 from skillmap.contracts import TABLES
 from skillmap.contracts.table import Partitions
 from skillmap.errors import SkillmapError
-from skillmap_dagster import partitions
 from skillmap_dagster.assets.publication import WAREHOUSE_KEY
 from skillmap_dagster.resources.registry import Registry
 
@@ -21,13 +20,11 @@ def _keys(stage: Partitions | None) -> list[dg.AssetKey]:
 import_benchmark = dg.define_asset_job(
     "import_benchmark",
     selection=_keys("benchmark"),
-    partitions_def=partitions.BENCHMARKS,
     description="Everything of a benchmark but the results: items, skills, rejects.",
 )
 import_results = dg.define_asset_job(
     "import_results",
     selection=_keys("benchmark_model"),
-    partitions_def=partitions.CELLS,
     description="Results of a model on a benchmark. Backfill one model: choose it in "
     "the one dimension, and all of the other.",
 )
