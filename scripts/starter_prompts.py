@@ -5,8 +5,8 @@ items (``# number``); each is a chat whose turns begin with ``## user`` or
 ``## assistant``. ``{question}`` stands for the question, with its options below it.
 A chat that ends with the assistant leaves its last turn for the model to go on with.
 
-The options carry no letters: with letters this small model answers nearly always
-with the same one, whatever the question.
+The options carry no letters: with letters this small model clings to one of them,
+whatever the question.
 """
 
 import re

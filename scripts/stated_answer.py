@@ -1,10 +1,11 @@
 """Reader of the answer that a response states; it never guesses one.
 
 An answer counts as stated when the response marks it ("ANSWER: 12", "the answer is
-(B)"), when the response is one short sentence that closes with an option or holds
-one number only, or, for numbers, when it closes with an equation. The last marked
-answer wins. Two different answers in one statement, a letter beside the text of
-another option, and whatever touches the end of a cut-off response are not read.
+(B)"), when the response is one short sentence that opens or closes with an option and
+names no other, or, for numbers, when its last line is an equation or a short sentence
+with one number. The last marked answer wins. Two different answers in one statement,
+a letter beside the text of another option, and whatever touches the end of a cut-off
+response are not read.
 """
 
 import re
@@ -22,6 +23,7 @@ _MARKER = re.compile(
 # What follows a marker is read up to here, so that a text full of markers still
 # takes linear time.
 _STATEMENT_LENGTH = 200
+_LIST_LENGTH = 2  # lines that make a bulleted list
 _MARKED_LETTER = re.compile(
     r"(?:[Oo]ption |[Cc]hoice )?\(?([A-E])(?:[).:,;]|$| (?=because|since|is |-|\())"
 )
@@ -34,8 +36,8 @@ _NUMBER = re.compile(
 _OPERATION = re.compile(r"%?\s?(?:[-+*/^]|[x\u00d7\u00f7]\s?\d)")
 _UNIT_WORDS = re.compile(r"(?:%|[^\W\d]|[ .!]){0,40}")
 _LIST_NUMBER = re.compile(r"(?:[Ss]tep )?\d{1,2}[.):] ")
-_MOST_WORDS_AROUND_A_NUMBER = 8
-_MOST_WORDS_BEFORE_AN_OPTION = 16
+_MOST_WORDS_AROUND_A_NUMBER = 10
+_MOST_WORDS_AROUND_AN_OPTION = 16
 _PUNCTUATION = " \t.!?,;:()\"'"
 _WORD = re.compile(r"[^\s.!?,;:()]+")
 _ARTICLE = re.compile(r"(?:- |the |an? )", re.IGNORECASE)
@@ -117,7 +119,7 @@ def stated_letter(
     if n_lettered or len(lines) != 1:
         return None
     letter = _letter_of_option(lines[0], choices)
-    return letter or _letter_of_closing_option(lines[0], choices)
+    return letter or _letter_of_named_option(lines[0], choices)
 
 
 def stated_number(response: str, *, is_cut: bool = False) -> str | None:
@@ -146,9 +148,7 @@ def stated_number(response: str, *, is_cut: bool = False) -> str | None:
     lines = _lines(text)
     if not lines:
         return None
-    return _result_of_equation(lines[-1]) or (
-        _only_number(lines[0]) if len(lines) == 1 else None
-    )
+    return _result_of_equation(lines[-1]) or _only_number(lines[-1])
 
 
 def _readable(response: str, *, is_cut: bool) -> str:
@@ -164,11 +164,16 @@ def _lines(text: str) -> list[str]:
 
 
 def _marked_lines(text: str) -> list[str]:
-    """Text after each marker up to the end of its line, last marker first."""
+    """Text after each marker up to the end of its line, last marker first.
+
+    A marker before a bulleted list of several lines states no one answer.
+    """
     ends = [match.end() for match in _MARKER.finditer(text)]
+    statements = [_lines(text[end : end + _STATEMENT_LENGTH]) for end in reversed(ends)]
     return [
-        text[end : end + _STATEMENT_LENGTH].split("\n", 1)[0].strip()
-        for end in reversed(ends)
+        lines[0]
+        for lines in statements
+        if lines and sum(line.startswith("- ") for line in lines[:2]) < _LIST_LENGTH
     ]
 
 
@@ -194,18 +199,20 @@ def _letter_of_option(text: str, choices: list[str]) -> str | None:
     return matches[0] if len(matches) == 1 else None
 
 
-def _letter_of_closing_option(line: str, choices: list[str]) -> str | None:
-    """Letter of the only option in a sentence, if the sentence ends with it."""
-    if len(line.split()) > _MOST_WORDS_BEFORE_AN_OPTION or _NEGATION.search(line):
+def _letter_of_named_option(line: str, choices: list[str]) -> str | None:
+    """Letter of the only option in a sentence, if it stands at either end."""
+    if len(line.split()) > _MOST_WORDS_AROUND_AN_OPTION or _NEGATION.search(line):
         return None
-    words = _WORD.findall(line.casefold())
-    said = f" {' '.join(words)} "
+    said = f" {_bare(' '.join(_WORD.findall(line)))} "
     named = [
         (letter, f" {_bare(choice)} ")
         for letter, choice in zip(LETTERS, choices, strict=False)
         if f" {_bare(choice)} " in said
     ]
-    return named[0][0] if len(named) == 1 and said.endswith(named[0][1]) else None
+    if len(named) != 1:
+        return None
+    letter, option = named[0]
+    return letter if said.startswith(option) or said.endswith(option) else None
 
 
 def _bare(text: str) -> str:

@@ -89,13 +89,26 @@ SKILL_NAME = Column(
     type="varchar",
     description="The skill's most central phrase.",
 )
+BROAD_SKILL_ID = Column(
+    name="broad_skill_id",
+    type="varchar",
+    description="The broad skill, a group of skills that are akin: 'skills:' and the "
+    "slug of its name.",
+)
+BROAD_SKILL_NAME = Column(
+    name="broad_skill_name",
+    type="varchar",
+    description="The name of the broad skill's most central skill.",
+)
 SLICE_ID = Column(
     name="slice_id",
     type="varchar",
-    description="The items that share a skill; the id is the skill's.",
+    description="The items that share a skill or broad skill; the id is the skill's.",
 )
 SLICE_NAME = Column(
-    name="slice_name", type="varchar", description="The name of the slice's skill."
+    name="slice_name",
+    type="varchar",
+    description="The name of the slice's skill, with '(broad)' behind a broad one.",
 )
 ACCURACY_LOW = Column(
     name="accuracy_low",
@@ -116,6 +129,18 @@ ACCURACY_HIGH = Column(
 def count(name: str, description: str) -> Column:
     """A column ``n_<things>``: a whole number from 0."""
     return Column(name=name, type="bigint", description=description, minimum=0)
+
+
+def place(name: str, description: str, *, nullable: bool = False) -> Column:
+    """A column of places in an order, from 0."""
+    return Column(
+        name=name, type="bigint", description=description, nullable=nullable, minimum=0
+    )
+
+
+def one_of(name: str, description: str, allowed: tuple[str, ...]) -> Column:
+    """A column that holds one of a few words."""
+    return Column(name=name, type="varchar", description=description, allowed=allowed)
 
 
 def fraction(name: str, description: str, *, nullable: bool = False) -> Column:

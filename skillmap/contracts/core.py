@@ -3,6 +3,8 @@
 from skillmap.contracts.columns import (
     ANNOTATOR,
     BENCHMARK_ID,
+    BROAD_SKILL_ID,
+    BROAD_SKILL_NAME,
     CONTENT_HASH,
     EPOCH,
     EVAL_RUN_ID,
@@ -21,6 +23,8 @@ from skillmap.contracts.columns import (
     count,
     flag,
     fraction,
+    one_of,
+    place,
     text,
     texts,
 )
@@ -39,19 +43,16 @@ ITEMS = Table(
         ITEM_ID,
         BENCHMARK_ID,
         text("native_id", "The id the benchmark's authors gave, as text."),
-        Column(
-            name="native_id_type",
-            type="varchar",
-            description="What the native id was before it became text.",
-            allowed=("integer", "text", "position"),
+        one_of(
+            "native_id_type",
+            "What the native id was before it became text.",
+            ("integer", "text", "position"),
         ),
-        Column(
-            name="item_position",
-            type="bigint",
-            description="Place in the benchmark's declared order, from 0; unknown "
+        place(
+            "item_position",
+            "Place in the benchmark's declared order, from 0; unknown "
             "where no order is declared.",
             nullable=True,
-            minimum=0,
         ),
         text(
             "question", "The question; unknown where no source has it.", nullable=True
@@ -97,12 +98,7 @@ ITEM_GROUPS = Table(
     columns=(
         ITEM_ID,
         BENCHMARK_ID,
-        Column(
-            name="kind",
-            type="varchar",
-            description="How alike the items of the group are.",
-            allowed=("exact", "near"),
-        ),
+        one_of("kind", "How alike the items of the group are.", ("exact", "near")),
         text("group_id", "The duplicate group."),
         Column(
             name="n_group_items",
@@ -145,10 +141,9 @@ EVAL_RUNS = Table(
         texts("source_model_names", "The model's names in those files, sorted."),
         text("format", "The format that was read."),
         IS_PRIMARY,
-        Column(
-            name="release_id",
-            type="varchar",
-            description="The benchmark release that the source states; unknown where "
+        text(
+            "release_id",
+            "The benchmark release that the source states; unknown where "
             "it states no questions.",
             nullable=True,
         ),
@@ -175,12 +170,7 @@ RESPONSES = Table(
         ITEM_ID,
         EPOCH,
         SOURCE_ID,
-        Column(
-            name="record_position",
-            type="bigint",
-            description="Number of the record in its source, from 0.",
-            minimum=0,
-        ),
+        place("record_position", "Number of the record in its source, from 0."),
         text("response", "The model's text; unknown where not kept.", nullable=True),
         text("prediction", "The answer the source read from it.", nullable=True),
         CONTENT_HASH,
@@ -218,12 +208,7 @@ SCORES = Table(
         ITEM_ID,
         EPOCH,
         text("extractor", "What read the answer; 'source' is the source itself."),
-        Column(
-            name="outcome",
-            type="varchar",
-            description="What became of the response.",
-            allowed=OUTCOMES,
-        ),
+        one_of("outcome", "What became of the response.", OUTCOMES),
         fraction("score", "How right it is; NULL where there is none.", nullable=True),
         IS_PRIMARY,
         IS_DRIFTED,
@@ -251,11 +236,10 @@ RATIONALES = Table(
         ANNOTATOR,
         SOURCE_ID,
         text("rationale", "The annotator's text.", nullable=True),
-        Column(
-            name="parse_status",
-            type="varchar",
-            description="How the text was read.",
-            allowed=("parsed", "parsed_with_faults", "no_skills", "empty"),
+        one_of(
+            "parse_status",
+            "How the text was read.",
+            ("parsed", "parsed_with_faults", "no_skills", "empty"),
         ),
         count("n_steps", "Steps found."),
         count("n_mentions", "Skill mentions found."),
@@ -279,49 +263,30 @@ SKILL_MENTIONS = Table(
         ITEM_ID,
         ANNOTATOR,
         SOURCE_ID,
-        Column(
-            name="rationale_id",
-            type="varchar",
-            description="The rationale it stands in; unknown for a bare phrase.",
+        text(
+            "rationale_id",
+            "The rationale it stands in; unknown for a bare phrase.",
             nullable=True,
         ),
-        Column(
-            name="step_index",
-            type="bigint",
-            description="Step of the rationale, from 0.",
-            nullable=True,
-            minimum=0,
-        ),
-        Column(
-            name="level_index",
-            type="bigint",
-            description="Place in the step's chain of skills: 0 is the most general.",
-            minimum=0,
+        place("step_index", "Step of the rationale, from 0.", nullable=True),
+        place(
+            "level_index", "Place in the step's chain of skills: 0 is the most general."
         ),
         text("phrase", "The skill as written."),
-        Column(
-            name="normalised_phrase",
-            type="varchar",
-            description="The skill in one spelling; NULL where nothing is left.",
+        text(
+            "normalised_phrase",
+            "The skill in one spelling; NULL where nothing is left.",
             nullable=True,
         ),
         text("family", "Knowledge, perception or reasoning.", nullable=True),
         text("evidence", "What the step rests on.", nullable=True),
         text("conclusion", "What the step concludes.", nullable=True),
-        Column(
-            name="span_start",
-            type="bigint",
-            description="First character of the step in the rationale, from 0.",
+        place(
+            "span_start",
+            "First character of the step in the rationale, from 0.",
             nullable=True,
-            minimum=0,
         ),
-        Column(
-            name="span_end",
-            type="bigint",
-            description="Character after the step's last.",
-            nullable=True,
-            minimum=0,
-        ),
+        place("span_end", "Character after the step's last.", nullable=True),
     ),
     checks={"span_is_not_reversed": "span_start is null or span_start <= span_end"},
 )
@@ -344,6 +309,8 @@ SKILL_NAMES = Table(
             minimum=-1.000001,
             maximum=1.000001,
         ),
+        BROAD_SKILL_ID,
+        BROAD_SKILL_NAME,
         count("n_mentions", "Mentions with this phrase."),
         count("n_items", "Items that mention this phrase."),
     ),
@@ -358,6 +325,8 @@ SKILLS = Table(
     columns=(
         SKILL_ID,
         SKILL_NAME,
+        BROAD_SKILL_ID,
+        BROAD_SKILL_NAME,
         count("n_phrases", "Phrases merged in the skill."),
         count("n_mentions", "Mentions of those phrases."),
         count("n_items", "Items that need the skill, inherited ones included."),
@@ -378,11 +347,10 @@ ITEM_SKILLS = Table(
         ITEM_ID,
         BENCHMARK_ID,
         SKILL_ID,
-        Column(
-            name="origin",
-            type="varchar",
-            description="Whether the item was annotated or a duplicate of it.",
-            allowed=("mention", "exact_duplicate", "near_duplicate"),
+        one_of(
+            "origin",
+            "Whether the item was annotated or a duplicate of it.",
+            ("mention", "exact_duplicate", "near_duplicate"),
         ),
         count("n_mentions", "Mentions of the skill; of the duplicates if inherited."),
     ),
@@ -391,13 +359,19 @@ ITEM_SKILLS = Table(
 SLICES = Table(
     schema="core",
     name="slices",
-    grain="skill with enough items",
-    description="Groups of items that share a skill, across benchmarks. Slices "
-    "overlap.",
+    grain="skill or broad skill with enough items",
+    description="Groups of items that share a skill or a broad skill, across "
+    "benchmarks. Slices overlap, and a broad one holds those of its skills.",
     primary_key=("slice_id",),
     columns=(
         SLICE_ID,
         SLICE_NAME,
+        Column(
+            name="level",
+            type="varchar",
+            description="Whether its items share a skill or a broad skill.",
+            allowed=("skill", "broad"),
+        ),
         count("n_items", "Items of the slice."),
         count("n_inherited_items", "Items that have the skill from a duplicate."),
         texts("benchmark_ids", "Benchmarks of the items, sorted."),

@@ -101,10 +101,10 @@ def _values(column: Column) -> str:
     if column.allowed:
         return ", ".join(column.allowed)
     if column.minimum is not None and column.maximum is not None:
-        return f"{column.minimum:g} to {column.maximum:g}"
+        return f"{column.minimum} to {column.maximum}"
     if column.minimum is not None:
-        return f"from {column.minimum:g}"
-    return "" if column.maximum is None else f"to {column.maximum:g}"
+        return f"from {column.minimum}"
+    return "" if column.maximum is None else f"to {column.maximum}"
 
 
 def _told(folder: str, names: Sequence[str]) -> list[str]:

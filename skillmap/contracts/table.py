@@ -57,11 +57,11 @@ class Column:
     def bounds(self) -> str | None:
         """SQL that holds when a value is within the bounds, or None without any."""
         if self.minimum is not None and self.maximum is not None:
-            return f"{self.name} between {self.minimum:g} and {self.maximum:g}"
+            return f"{self.name} between {self.minimum} and {self.maximum}"
         if self.minimum is not None:
-            return f"{self.name} >= {self.minimum:g}"
+            return f"{self.name} >= {self.minimum}"
         if self.maximum is not None:
-            return f"{self.name} <= {self.maximum:g}"
+            return f"{self.name} <= {self.maximum}"
         if self.allowed:
             values = ", ".join(f"'{value}'" for value in self.allowed)
             return f"{self.name} in ({values})"

@@ -3,7 +3,8 @@
 A vector never depends on the other phrases of its batch, on the size of the batch or
 on the number of threads, not even in its last bit. So vectors kept from an earlier
 run and vectors made now can be mixed, and clusters come out the same either way.
-Sequences of equal length are what gives this: padding moves the last bits.
+To that end a batch holds sequences of one length only: there is no padding whose
+amount could matter, and no work is spent on it.
 """
 
 import hashlib

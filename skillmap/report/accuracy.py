@@ -34,12 +34,6 @@ _COLUMNS = (
     count_column("empty", "n_empty", "Empty responses; count as wrong"),
     count_column("cut off", "n_truncated", "Truncated responses; count as wrong"),
     count_column("left out", "n_left_out", "Error, not attempted or not scored"),
-    fraction_column(
-        "if left out",
-        "accuracy_answered",
-        "Accuracy if what counts as wrong by policy were left out",
-    ),
-    count_column("answered", "n_answered", "n of the accuracy if left out"),
     fraction_column("coverage", "coverage", "Share of items with a response"),
     count_column("drifted", "n_drifted", "Items with other content in the source"),
     count_column(

@@ -18,6 +18,7 @@ from skillmap.report.pairs import better_first
 from skillmap.report.tables import Row
 
 _N_NAMES = 3
+_N_LEADERS = 12
 # A share of unparsed answers above which a cell says more about its extractor than
 # about its model.
 _MANY_UNPARSED = 0.02
@@ -91,8 +92,12 @@ def _findings(facts: Facts) -> Iterator[Finding]:
     ranked = known.sort(
         "benchmark_id", "accuracy", "model_id", descending=[False, True, False]
     )
-    for _, rows in ranked.group_by("benchmark_id", maintain_order=True):
+    benchmarks = ranked.partition_by("benchmark_id", maintain_order=True)
+    for rows in benchmarks[:_N_LEADERS]:
         yield _leader(rows)
+    if len(benchmarks) > _N_LEADERS:
+        n_more = counted(len(benchmarks) - _N_LEADERS, "more benchmark")
+        yield Finding(lead="Not shown here:", text=f"{n_more}, in the table below.")
     below = facts.slice_accuracy.filter(pl.col("difference_to_expected_high") < 0)
     if below.height:
         worst = below.sort("difference_to_expected_high", "model_id", "slice_id").row(

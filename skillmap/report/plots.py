@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import matplotlib as mpl
 from markupsafe import Markup
+from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -53,6 +53,12 @@ _VARIABLES = {
     _HIGH: "var(--high)",
     _EVEN: "var(--even)",
     _PAPER: "var(--paper)",
+}
+_SETTINGS: dict[str, object] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "skillmap",
+    "text.parse_math": False,
+    "font.family": ["DejaVu Sans"],
 }
 
 
@@ -144,14 +150,8 @@ def interval_plot(plot: IntervalPlot) -> Markup:
     texts = _Texts()
     n_places = len(plot.rows) + (plot.gap_after is not None)
     height = _TOP + _ROW * n_places + _BOTTOM
-    with mpl.rc_context(
-        {
-            "svg.fonttype": "none",
-            "svg.hashsalt": "skillmap",
-            "text.parse_math": False,
-            "font.family": ["DejaVu Sans"],
-        }
-    ):
+    # From the defaults, so that a reader's own matplotlib settings change nothing.
+    with style.context(["default", _SETTINGS]):
         figure = Figure(figsize=(_WIDTH / 72, height / 72))
         axes = figure.add_axes(
             (

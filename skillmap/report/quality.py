@@ -15,9 +15,22 @@ from skillmap.report.tables import (
     fraction_column,
     html_table,
     interval_column,
-    joined,
     name_column,
     text_cell,
+    with_wilson_bounds,
+)
+
+_SUSPICION_COLUMNS = (
+    name_column("benchmark", "benchmark_id", limit=28),
+    name_column("model", "model_id", limit=34),
+    count_column("n", "n_items"),
+    count_column("unsupported", "n_unsupported_predictions"),
+    count_column("wrong by policy", "n_by_policy"),
+    fraction_column("accuracy", "accuracy"),
+    interval_column("accuracy"),
+    count_column("n answered", "n_answered", "Items with an answer to score"),
+    fraction_column("of answered", "accuracy_answered", "Accuracy on those items"),
+    interval_column("accuracy_answered"),
 )
 
 
@@ -109,7 +122,7 @@ def _duplicates(facts: Facts) -> Topic:
         count_column("largest group", "n_largest_group_items"),
     )
     rows = facts.duplicates.with_columns(
-        names=pl.col("benchmark_ids").map_elements(joined, return_dtype=pl.String),
+        names=pl.col("benchmark_ids").list.join(" + "),
         place=pl.when(pl.col("benchmark_ids").list.len() > 1)
         .then(pl.lit("across"))
         .otherwise(pl.lit("within")),
@@ -160,19 +173,9 @@ def _rejects(facts: Facts) -> Topic:
 
 def _suspicions(facts: Facts) -> Topic:
     counted_as_wrong = ("n_unparsed", "n_refusal", "n_empty", "n_truncated")
-    columns = (
-        name_column("benchmark", "benchmark_id", limit=28),
-        name_column("model", "model_id", limit=34),
-        count_column("n", "n_items"),
-        count_column("unsupported", "n_unsupported_predictions"),
-        count_column("wrong by policy", "n_by_policy"),
-        fraction_column("accuracy", "accuracy"),
-        interval_column("accuracy"),
-        fraction_column("if left out", "accuracy_answered"),
-        count_column("answered", "n_answered", "n of the accuracy if left out"),
-    )
     rows = (
-        facts.accuracy.with_columns(n_by_policy=pl.sum_horizontal(*counted_as_wrong))
+        with_wilson_bounds(facts.accuracy, "accuracy_answered", "n_answered")
+        .with_columns(n_by_policy=pl.sum_horizontal(*counted_as_wrong))
         .filter((pl.col("n_by_policy") + pl.col("n_unsupported_predictions")) > 0)
         .sort(
             "n_unsupported_predictions",
@@ -184,7 +187,7 @@ def _suspicions(facts: Facts) -> Topic:
     )
     table = html_table(
         rows,
-        columns,
+        _SUSPICION_COLUMNS,
         name="suspicions",
         caption="Cells with predictions or outcomes to doubt, most first",
         query="accuracy",

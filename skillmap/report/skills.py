@@ -29,6 +29,7 @@ from skillmap.report.tables import (
     html_table,
     interval_column,
     name_column,
+    with_wilson_bounds,
 )
 
 _N_MODELS = 24
@@ -171,13 +172,27 @@ def _plot(
         gap_after=_N_ENDS - 1 if n_between else None,
         gap_text=f"… {counted(n_between, 'slice')} between, not shown …",
     )
-    overall = own.row(0, named=True)
     return Plotted(
         heading=cut(model, 60),
         title=model,
         svg=interval_plot(plot),
-        note=f"Overall {fraction_text(overall['overall_accuracy'])} of "
-        f"{counted(overall['n_overall_items'], 'item')}, without drifted ones.",
+        note=_overall(own),
+    )
+
+
+def _overall(own: pl.DataFrame) -> str:
+    """What the model gets on all its items."""
+    row = with_wilson_bounds(own.head(1), "overall_accuracy", "n_overall_items").row(
+        0, named=True
+    )
+    numbers = estimate_text(
+        row["overall_accuracy"],
+        row["overall_accuracy_low"],
+        row["overall_accuracy_high"],
+        is_signed=False,
+    )
+    return (
+        f"Overall {numbers}, {n_text(row['n_overall_items'])}, without drifted items."
     )
 
 

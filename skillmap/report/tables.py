@@ -1,11 +1,13 @@
 """Tables as the page shows them: cells of text with a full title and a sort value."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 
+from skillmap.metrics.intervals import wilson_interval
 from skillmap.report.facts import one_line
 from skillmap.report.formatting import (
     MISSING,
@@ -166,9 +168,22 @@ def text_cell(text: str | None, *, limit: int = _NAME_LIMIT) -> Cell:
     return Cell(text=shown, title=title, sort=text[:200], css=css)
 
 
-def joined(texts: Iterable[str]) -> str:
-    """Names in one text, in the order given."""
-    return " + ".join(texts)
+def with_wilson_bounds(rows: pl.DataFrame, column: str, n: str) -> pl.DataFrame:
+    """``<column>_low`` and ``_high``: the 95 % Wilson interval of an accuracy.
+
+    Args:
+        rows: Any rows with the two columns.
+        column: Accuracies in [0, 1], or unknown.
+        n: Name of the column of the items behind each.
+    """
+    items = rows[n].fill_null(0).cast(pl.Float64).to_numpy()
+    sums = (rows[column] * rows[n]).fill_null(0.0).to_numpy()
+    # A mean times its count can leave the range by rounding.
+    low, high = wilson_interval(np.clip(sums, 0, items), items)
+    return rows.with_columns(
+        pl.Series(f"{column}_low", low, nan_to_null=True),
+        pl.Series(f"{column}_high", high, nan_to_null=True),
+    )
 
 
 def missing_cell() -> Cell:
@@ -184,4 +199,5 @@ def _number(value: float | None, text: str) -> Cell:
     if text == MISSING:
         return missing_cell()
     css = "zero" if value == 0 else ""
-    return Cell(text=text, sort=repr(value), css=css)
+    # Sums made in another order differ in digits beyond these.
+    return Cell(text=text, sort=f"{value:.9g}", css=css)

@@ -92,8 +92,9 @@ def leader_clusters(neighbours: Neighbours, n: int, *, threshold: float) -> Labe
             threshold is out of range.
 
     Source:
-        sentence-transformers ``community_detection(min_community_size=1)``, which
-        arXiv 2410.13826 uses.
+        ``community_detection(min_community_size=1)`` of sentence-transformers 3.0.1,
+        the release behind arXiv 2410.13826. Later ones (6.2 does) skip a neighbourhood
+        whose centre is taken, and make other clusters.
 
     Examples:
         >>> near = Neighbours(np.array([0, 1]), np.array([1, 2]), np.array([0.9, 0.9]))

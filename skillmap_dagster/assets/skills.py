@@ -5,6 +5,7 @@ import polars as pl
 from skillmap.contracts import core
 from skillmap.items import annotations
 from skillmap.items.inheritance import item_skills as own_and_inherited
+from skillmap.slicing.levels import slice_members, with_broad_skills
 from skillmap.slicing.skills import canonical_skills, skill_slices
 from skillmap_dagster import pictures
 from skillmap_dagster.assets.benchmarks import items_order
@@ -58,7 +59,13 @@ def skill_mentions(
     core.SKILL_NAMES,
     group="skills",
     reads=[core.SKILL_MENTIONS],
-    settings=["embedder", "similarity_threshold", "clustering"],
+    settings=[
+        "embedder",
+        "similarity_threshold",
+        "broad_similarity_threshold",
+        "clustering",
+    ],
+    code_version="2",
 )
 def skill_names(lake: Lake, settings: Settings, embedding: Embedding) -> pl.DataFrame:
     """The canonical skill of every phrase, phrases embedded once and grouped."""
@@ -74,13 +81,19 @@ def skill_names(lake: Lake, settings: Settings, embedding: Embedding) -> pl.Data
         .collect()
     )
     chosen = settings.read()
+    vectors = embedding.vectors(chosen.embedder, phrases["phrase"].to_list())
     assigned = canonical_skills(
         phrases.select("phrase", "n_items"),
-        embedding.vectors(chosen.embedder, phrases["phrase"].to_list()),
+        vectors,
         threshold=chosen.similarity_threshold,
         method=chosen.clustering,
     )
-    return assigned.skill_names.join(phrases, on="phrase", maintain_order="left")
+    return with_broad_skills(
+        assigned.skill_names.join(phrases, on="phrase", maintain_order="left"),
+        vectors,
+        threshold=chosen.broad_similarity_threshold,
+        method=chosen.clustering,
+    )
 
 
 @table_asset(
@@ -119,7 +132,7 @@ def skills(lake: Lake) -> pl.DataFrame:
     )
     return (
         lake.scan(core.SKILL_NAMES)
-        .group_by("skill_id", "skill_name")
+        .group_by("skill_id", "skill_name", "broad_skill_id", "broad_skill_name")
         .agg(
             n_phrases=pl.len().cast(pl.Int64),
             n_mentions=pl.col("n_mentions").sum(),
@@ -140,28 +153,35 @@ def skills(lake: Lake) -> pl.DataFrame:
 )
 def slices(lake: Lake, settings: Settings) -> pl.DataFrame:
     """Skills that enough items share."""
-    named = _named_item_skills(lake)
+    named = _members(lake)
     made = skill_slices(named, minimum_items=settings.read().minimum_slice_items)
     about = named.group_by(slice_id="skill_id").agg(
-        n_inherited_items=(pl.col("origin") != "mention").sum().cast(pl.Int64),
+        n_inherited_items=pl.col("item_id")
+        .filter(pl.col("origin") != "mention")
+        .n_unique()
+        .cast(pl.Int64),
         benchmark_ids=pl.col("benchmark_id").unique().sort(),
+        level=pl.col("level").first(),
     )
     return made.slices.join(about, on="slice_id", maintain_order="left")
 
 
-@table_asset(core.SLICE_ITEMS, group="slices", reads=[core.SLICES, core.ITEM_SKILLS])
+@table_asset(
+    core.SLICE_ITEMS,
+    group="slices",
+    reads=[core.SLICES, core.ITEM_SKILLS, core.SKILL_NAMES],
+)
 def slice_items(lake: Lake) -> pl.DataFrame:
     """The items of each slice."""
     return (
-        lake.scan(core.ITEM_SKILLS)
+        _members(lake)
         .select("item_id", "benchmark_id", slice_id="skill_id")
-        .join(lake.scan(core.SLICES).select("slice_id"), on="slice_id", how="semi")
+        .unique()
+        .join(lake.read(core.SLICES).select("slice_id"), on="slice_id", how="semi")
         .select(core.SLICE_ITEMS.polars_schema.names())
         .sort("slice_id", "item_id")
-        .collect()
     )
 
 
-def _named_item_skills(lake: Lake) -> pl.DataFrame:
-    names = lake.scan(core.SKILL_NAMES).select("skill_id", "skill_name").unique()
-    return lake.scan(core.ITEM_SKILLS).join(names, on="skill_id").collect()
+def _members(lake: Lake) -> pl.DataFrame:
+    return slice_members(lake.read(core.ITEM_SKILLS), lake.read(core.SKILL_NAMES))

@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import dagster as dg
 import numpy as np
@@ -66,12 +67,13 @@ def _embedder(name: str) -> Embedder:
     if name == _PACKAGED:
         from skillmap.embedding.minilm import MiniLM  # noqa: PLC0415  loads ONNX
 
-        return MiniLM()
+        # A cached property fulfils a protocol's property, which pyright denies.
+        return cast("Embedder", MiniLM())
     from skillmap.embedding.sentence_transformers import (  # noqa: PLC0415  loads torch
         SentenceTransformersEmbedder,
     )
 
-    return SentenceTransformersEmbedder(name)
+    return cast("Embedder", SentenceTransformersEmbedder(name))
 
 
 def _kept(folder: Path, wanted: pl.DataFrame, dimensions: int) -> pl.DataFrame:

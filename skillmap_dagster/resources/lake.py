@@ -24,6 +24,8 @@ WHOLE: Partition = {}
 
 _CONTENT = "skillmap.content"
 _INPUTS = "skillmap.inputs"
+# A file that is scanned stays open, and a process may have but some hundred open.
+_MOST_OPEN = 100
 
 
 class Stored(NamedTuple):
@@ -159,7 +161,12 @@ class Lake(dg.ConfigurableResource):
         ]
         if not files:
             return table.empty().lazy()
-        return pl.concat([_scanned(file) for file in files])
+        if len(files) <= _MOST_OPEN:
+            return pl.concat([_scanned(file) for file in files])
+        starts = range(0, len(files), _MOST_OPEN)
+        parts = (files[start : start + _MOST_OPEN] for start in starts)
+        read = [pl.concat([_scanned(f) for f in part]).collect() for part in parts]
+        return pl.concat(read).lazy()
 
     def read(self, table: Table, **keys: str) -> pl.DataFrame:
         """Rows of the partitions that have the given keys."""

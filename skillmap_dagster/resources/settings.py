@@ -18,6 +18,7 @@ class AnalysisSettings(BaseModel):
             sentence-transformers model.
         similarity_threshold: Phrases at least this alike, as a cosine, can be one
             skill.
+        broad_similarity_threshold: Skills at least this alike can be one broad skill.
         clustering: ``average``, average linkage; or ``leader``, the published
             method, to compare with.
         minimum_slice_items: Items that make a skill a slice, inclusive.
@@ -27,6 +28,7 @@ class AnalysisSettings(BaseModel):
 
     embedder: str = "minilm"
     similarity_threshold: float = Field(default=0.8, gt=0, le=1)
+    broad_similarity_threshold: float = Field(default=0.55, gt=0, le=1)
     clustering: Literal["average", "leader"] = "average"
     minimum_slice_items: int = Field(default=100, ge=1)
 

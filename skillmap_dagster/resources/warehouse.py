@@ -161,7 +161,7 @@ class Warehouse(dg.ConfigurableResource):
             return 0
         listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
         connection.sql(f"create view {table} as from read_parquet([{listed}])")
-        return connection.table(str(table)).count("*").fetchall()[0][0]
+        return connection.sql(f"from {table}").count("*").fetchall()[0][0]
 
     def _pinned(self, file: str, content: str) -> str:
         """A name for this version of the file that is never given to another."""

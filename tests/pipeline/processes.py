@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
 
 from skillmap_dagster.runs import Platform
 
@@ -19,7 +18,7 @@ _CONTEXT.set_forkserver_preload(["tests.pipeline.preloaded"])
 _MOST_SECONDS = 120
 
 
-def start(work: Callable[..., None], *arguments: Any) -> BaseProcess:
+def start(work: Callable[..., None], *arguments: object) -> BaseProcess:
     """A process that does ``work``."""
     process = _CONTEXT.Process(target=work, args=arguments, daemon=True)
     process.start()

@@ -24,6 +24,7 @@ CITIES = ["Lyon", "Rome", "Berlin", "Paris"]
         ("Answer: - Paris", "D"),
         ("Answer: Paris. It is a large city.", "D"),
         ("The capital of France is Paris.", "D"),
+        ("Paris is the capital of France.", "D"),
     ],
 )
 def test_a_stated_option_is_read(response: str, letter: str) -> None:
@@ -39,11 +40,14 @@ def test_a_stated_option_is_read(response: str, letter: str) -> None:
         "Answer: B, C",
         "The answer is A city in France",
         "Answer: E",
+        "So, the answer is:\n- Lyon\n- Paris",
         "Answer: Paris, Rome",
         "It is not Paris",
         "It isn't Paris",
         "Paris is larger than Lyon",
         "The capital lies on a river.",
+        "The city of Paris is large",
+        "Paris was the seat of kings for long, and it is the seat of the state now.",
         "France",
     ],
 )
@@ -82,6 +86,7 @@ def test_a_sign_is_part_of_an_option() -> None:
         ("Answer: 36 / 2 = 18\n\nThis is half.", "18"),
         ("First 2 + 2 = 4.\nSo 3 x 4 = 12 cakes.", "12"),
         ("The answer is 8. Wait, the answer is 9.", "9"),
+        ("Take 25 and 3.\n\nSo, there are 9 students that walk.", "9"),
     ],
 )
 def test_a_stated_number_is_read(response: str, number: str) -> None:

@@ -335,3 +335,18 @@ def test_only_cut_off_responses_have_the_full_length(mode: str, limit: int) -> N
 
         assert row["n_output_tokens"] <= limit
         assert is_full == (row["finish_reason"] == "length")
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+def test_the_readme_states_the_recorded_figures(benchmark: str, mode: str) -> None:
+    rows = [row for row in results(mode) if row["benchmark"] == benchmark]
+    n = Counter(row["outcome"] for row in rows)
+    counts = [len(rows), n["correct"], n["wrong"], n["unparsed"], n["empty"]]
+    accuracies = [n["correct"] / len(rows), n["correct"] / (n["correct"] + n["wrong"])]
+    cells = [benchmark, mode, *map(str, [*counts, n["truncated"]])]
+    cells += [f"{accuracy:.3f}" for accuracy in accuracies]
+
+    readme = (folder() / "README.md").read_text(encoding="utf-8")
+
+    assert f"| {' | '.join(cells)} |" in readme

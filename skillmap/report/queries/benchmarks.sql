@@ -10,19 +10,25 @@ with items_of as (
 ),
 
 skilled as (
-    select benchmark_id, count(distinct item_id) as n_skill_items
+    select
+        benchmark_id,
+        count(distinct item_id) as n_skill_items
     from core.item_skills
     group by benchmark_id
 ),
 
 sliced as (
-    select benchmark_id, count(distinct item_id) as n_slice_items
+    select
+        benchmark_id,
+        count(distinct item_id) as n_slice_items
     from core.slice_items
     group by benchmark_id
 ),
 
 evaluated as (
-    select benchmark_id, count(distinct model_id) as n_models
+    select
+        benchmark_id,
+        count(distinct model_id) as n_models
     from mart.model_accuracy
     group by benchmark_id
 )

@@ -13,11 +13,11 @@ with most_different as (
     from mart.slice_differences
     where model_a < model_b and difference != 0
     order by
-        greatest(difference_low, -difference_high) desc,
+        round(greatest(difference_low, -difference_high), 9) desc,
         n_common_items desc,
-        slice_id,
-        better_model,
-        worse_model
+        slice_id asc,
+        better_model asc,
+        worse_model asc
     limit 1
 ),
 
@@ -52,4 +52,4 @@ inner join core.items as items using (item_id)
 qualify
     row_number() over (partition by found.is_won_by_better order by found.item_id)
     <= case when found.is_won_by_better then 4 else 2 end
-order by found.is_won_by_better desc, found.item_id
+order by found.is_won_by_better desc, found.item_id asc

@@ -13,9 +13,9 @@ with grouped as (
 select
     kind,
     benchmark_ids,
-    count(*) as n_groups,
     cast(sum(n_items) as bigint) as n_items,
+    count(*) as n_groups,
     max(n_items) as n_largest_group_items
 from grouped
 group by kind, benchmark_ids
-order by kind, len(benchmark_ids), n_items desc, benchmark_ids
+order by kind asc, len(benchmark_ids), n_items desc, benchmark_ids asc

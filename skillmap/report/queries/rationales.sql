@@ -12,4 +12,4 @@ select
     count(*) filter (where parse_status = 'empty') as n_empty
 from core.rationales
 group by benchmark_id, annotator
-order by n_rationales desc, benchmark_id, annotator
+order by n_rationales desc, benchmark_id asc, annotator asc

@@ -9,4 +9,4 @@ select
     min(value) as first_value
 from raw.rejects
 group by benchmark_id, stage, reason
-order by n_rejects desc, benchmark_id, stage, reason
+order by n_rejects desc, benchmark_id asc, stage asc, reason asc

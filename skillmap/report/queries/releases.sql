@@ -8,4 +8,4 @@ select
     n_drifted_items,
     n_sources
 from core.benchmarks
-order by benchmark_id, is_current desc, n_sources desc, release_id
+order by benchmark_id asc, is_current desc, n_sources desc, release_id asc

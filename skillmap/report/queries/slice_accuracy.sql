@@ -5,4 +5,4 @@ select
     accuracy_low - expected_accuracy as difference_to_expected_low,
     accuracy_high - expected_accuracy as difference_to_expected_high
 from mart.slice_accuracy
-order by model_id, difference_to_expected, n_items desc, slice_id
+order by model_id asc, difference_to_expected asc, n_items desc, slice_id asc

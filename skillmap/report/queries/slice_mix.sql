@@ -10,4 +10,4 @@ select
 from core.slice_items as slice_items
 inner join core.slices as slices using (slice_id)
 group by all
-order by slices.n_items desc, slice_items.slice_id, slice_items.benchmark_id
+order by slices.n_items desc, slice_items.slice_id asc, slice_items.benchmark_id asc

@@ -12,13 +12,13 @@ select
     difference,
     difference_low,
     difference_high,
-    greatest(difference_low, -difference_high) as distance_from_zero,
+    round(greatest(difference_low, -difference_high), 9) as distance_from_zero,
     count(*) over (partition by model_a, model_b) as n_pair_slices
 from mart.slice_differences
 where model_a < model_b
 qualify
     row_number() over (
         partition by model_a, model_b
-        order by distance_from_zero desc, n_items desc, slice_id
+        order by distance_from_zero desc, n_items desc, slice_id asc
     ) <= 8
-order by model_a, model_b, distance_from_zero desc, n_items desc, slice_id
+order by model_a asc, model_b asc, distance_from_zero desc, n_items desc, slice_id asc
