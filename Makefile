@@ -35,7 +35,7 @@ types:
 imports:
 	$(BIN)/lint-imports --no-logo
 sql:
-	$(BIN)/sqlfluff lint --disable-progress-bar -q skillmap/sql
+	$(BIN)/sqlfluff lint --disable-progress-bar -q skillmap/sql skillmap/report/queries
 location:
 	$(BIN)/dagster definitions validate -w workspace.yaml --log-level warning
 tests:

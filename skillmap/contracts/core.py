@@ -110,20 +110,6 @@ ITEM_GROUPS = Table(
     cross_checks=("every_grouped_item_is_known",),
 )
 
-MODELS = Table(
-    schema="core",
-    name="models",
-    grain="evaluated model",
-    description="The models, each under one name, with the names its sources use.",
-    partitions="model",
-    primary_key=("model_id",),
-    columns=(
-        MODEL_ID,
-        texts("source_names", "Names of the model in its sources, sorted."),
-        texts("benchmark_ids", "Benchmarks with results of the model, sorted."),
-    ),
-)
-
 EVAL_RUNS = Table(
     schema="core",
     name="eval_runs",
@@ -150,6 +136,20 @@ EVAL_RUNS = Table(
         count("n_responses", "Responses of the eval run."),
         count("n_items", "Items with at least one response."),
         count("n_drifted", "Responses to an item that differs from the current one."),
+    ),
+)
+
+MODELS = Table(
+    schema="core",
+    name="models",
+    grain="evaluated model",
+    description="The models, each under one name, with the names its sources use.",
+    partitions="model",
+    primary_key=("model_id",),
+    columns=(
+        MODEL_ID,
+        texts("source_names", "Names of the model in its sources, sorted."),
+        texts("benchmark_ids", "Benchmarks with results of the model, sorted."),
     ),
 )
 
