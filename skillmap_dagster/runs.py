@@ -200,16 +200,18 @@ def _keys(stage: Partitions | None) -> list[dg.AssetKey]:
 
 
 def _failures(result: dg.ExecuteInProcessResult) -> list[str]:
-    failures = []
-    for event in result.all_events:
-        if event.is_step_failure:
-            error = event.step_failure_data.error
-            failures.append(_innermost(error) if error else str(event.message))
-    return failures
+    return [
+        _reason(event.step_failure_data)
+        for event in result.all_events
+        if event.is_step_failure
+    ]
 
 
-def _innermost(error: Any) -> str:
-    """The message of the cause, which is what a person can act on."""
-    while error.cause is not None:
+def _reason(failure: Any) -> str:
+    """What a person can act on: our own words, or the message of the first cause."""
+    if failure.user_failure_data and failure.user_failure_data.description:
+        return failure.user_failure_data.description
+    error = failure.error
+    while error and error.cause:
         error = error.cause
-    return str(error.message).strip()
+    return error.message.strip() if error else "unknown"

@@ -214,8 +214,8 @@ SCORES = Table(
         IS_DRIFTED,
         flag(
             "is_prediction_in_response",
-            "Whether the prediction stands anywhere in the response as a word of its "
-            "own; unknown without either.",
+            "Whether the prediction, or the option it stands for, is anywhere in the "
+            "response; unknown without either.",
             nullable=True,
         ),
     ),

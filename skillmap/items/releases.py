@@ -278,7 +278,8 @@ def benchmark_releases(
         ).join(keys.drop_nulls("native_id"), on="position", maintain_order="left")
     defining = frozenset(s.source_id for s in sources if s.order_offset is not None)
     if order.n_items is not None:
-        stated = {_DECLARED: _by_position_alone(order.n_items), **stated}
+        places = _unread_places(sources) if defining else range(order.n_items)
+        stated = {_DECLARED: _by_position_alone(places), **stated}
         defining |= {_DECLARED}
     return _without_declaration(releases(benchmark_id, stated, defining=defining))
 
@@ -288,7 +289,19 @@ def benchmark_releases(
 _DECLARED = "declared"
 
 
-def _by_position_alone(n_items: int) -> pl.DataFrame:
+def _unread_places(sources: Sequence[BenchmarkSource]) -> list[int]:
+    """Places in the order that belong to records which could not be read."""
+    return sorted(
+        {
+            position + source.order_offset
+            for source in sources
+            if source.order_offset is not None
+            for position in source.parsed.rejects["position"].drop_nulls()
+        }
+    )
+
+
+def _by_position_alone(places: Sequence[int]) -> pl.DataFrame:
     texts = (
         "question",
         "answer",
@@ -297,8 +310,8 @@ def _by_position_alone(n_items: int) -> pl.DataFrame:
         "content_hash",
         "question_hash",
     )
-    place = pl.int_range(n_items, dtype=pl.Int64, eager=True)
-    return pl.DataFrame({"position": place}).with_columns(
+    place = pl.Series("position", places, dtype=pl.Int64)
+    return pl.DataFrame([place]).with_columns(
         native_id=pl.col("position").cast(pl.String),
         native_id_type=pl.lit("position"),
         item_position=pl.col("position"),

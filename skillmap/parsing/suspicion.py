@@ -88,8 +88,11 @@ def prediction_in_response(results: pl.DataFrame) -> pl.Series:
     script in a row, with case: the letter G is found in "(G)." and in "G: 5", and not
     in "Given", "g" or "G7". So "2.5" is found in "2.5" and also in "2, 5".
 
+    A model may state an option instead of its letter. Where the options are known, a
+    letter is also found in the words of the option that it stands for, without case.
+
     Args:
-        results: Has ``prediction`` and ``response``.
+        results: Has ``prediction`` and ``response``, and may have ``choices``.
 
     Returns:
         One value per result; null where there is no response or no prediction, or a
@@ -99,12 +102,22 @@ def prediction_in_response(results: pl.DataFrame) -> pl.Series:
     words = _words(pl.col("prediction"))
     in_words = _words(pl.col("response")).str.contains(words, literal=True)
     as_written = pl.col("response").str.contains(written, literal=True)
-    return results.select(
-        prediction_in_response=pl.when(words != " ")
-        .then(in_words)
-        .when(written != "")
-        .then(as_written)
-    ).to_series()
+    found = pl.when(words != " ").then(in_words).when(written != "").then(as_written)
+    if "choices" in results.columns:
+        found |= _option_in_response()
+    return results.select(prediction_in_response=found).to_series()
+
+
+def _option_in_response() -> pl.Expr:
+    """Whether the option that a predicted letter stands for is in the response."""
+    place = pl.col("prediction").replace_strict(
+        list(ascii_uppercase), list(range(26)), default=None, return_dtype=pl.Int64
+    )
+    option = pl.col("choices").list.get(place, null_on_oob=True)
+    words = _words(option.str.to_lowercase())
+    response = _words(pl.col("response").str.to_lowercase())
+    is_found = response.str.contains(words, literal=True) & (words != " ")
+    return is_found.fill_null(value=False)
 
 
 def _words(text: pl.Expr) -> pl.Expr:
@@ -116,7 +129,6 @@ def _words(text: pl.Expr) -> pl.Expr:
 def _with_checks(results: pl.DataFrame, items: pl.DataFrame | None) -> pl.DataFrame:
     named = results.with_columns(
         _item_name(),
-        prediction_in_response(results),
         is_empty=(
             pl.col("response").str.strip_chars().eq("").fill_null(value=False)
             | pl.col("outcome").eq("empty").fill_null(value=False)
@@ -124,19 +136,21 @@ def _with_checks(results: pl.DataFrame, items: pl.DataFrame | None) -> pl.DataFr
         n_choices=pl.lit(None, dtype=pl.Int64),
     )
     if items is None:
-        return named
-    n_choices = items.select(
+        return named.with_columns(prediction_in_response(named))
+    options = items.select(
         "benchmark",
         _item_name(),
+        "choices",
         n_choices=pl.col("choices").list.len().cast(pl.Int64),
     ).unique(["benchmark", "item"], keep="first", maintain_order=True)
-    return named.drop("n_choices").join(
-        n_choices,
+    with_options = named.drop("n_choices").join(
+        options,
         on=["benchmark", "item"],
         how="left",
         nulls_equal=True,
         maintain_order="left",
     )
+    return with_options.with_columns(prediction_in_response(with_options))
 
 
 def _item_name() -> pl.Expr:

@@ -165,7 +165,9 @@ def _with_drift(
 ) -> pl.DataFrame:
     stated = with_stated_content(source.parsed.items).select("position", *_STATED)
     current = with_stated_content(items).select(
-        "item_id", *(pl.col(name).alias(f"{name}_current") for name in _STATED)
+        "item_id",
+        "choices",
+        *(pl.col(name).alias(f"{name}_current") for name in _STATED),
     )
     joined = (
         results.drop("question_hash")

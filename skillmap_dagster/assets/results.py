@@ -43,6 +43,7 @@ def responses(partition: Partition, lake: Lake, registry: Registry) -> pl.DataFr
     group="results",
     reads=[core.ITEMS, core.BENCHMARKS, core.RESPONSES],
     sources="cell",
+    code_version="2",
     picture=pictures.counts_of("outcome"),
 )
 def scores(partition: Partition, lake: Lake, registry: Registry) -> pl.DataFrame:

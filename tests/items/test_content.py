@@ -111,7 +111,7 @@ def test_a_missing_text_stays_missing() -> None:
 
 
 def test_the_content_hash_is_of_question_options_and_answer() -> None:
-    told = "q?\x1fone\x1etwo\x1fa".encode()
+    told = b"q?\x1fone\x1etwo\x1fa"
 
     assert (
         content_hash("Q?", ["One", "two"], "A")

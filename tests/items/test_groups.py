@@ -106,7 +106,7 @@ def test_a_group_is_named_for_its_first_item_and_counts_all_benchmarks() -> None
 
 
 def test_options_in_another_order_are_the_same_set() -> None:
-    """Known from MMLU-Pro: 159 items stand twice, options shuffled (M-1)."""
+    """In MMLU-Pro 159 pairs have one question and one set of options (M-1)."""
     items = made([("quiz", "Which?", ["x", "y"]), ("quiz", "Which?", ["y", "x"])])
 
     assert members(item_groups(items), "exact") == {frozenset({"quiz:0", "quiz:1"})}
