@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from typing import Any, NamedTuple
 
 import dagster as dg
 
 from skillmap.contracts import TABLES
 from skillmap.contracts.table import Partitions
+from skillmap.errors import SkillmapError
 from skillmap_dagster.assets.publication import WAREHOUSE_KEY
 from skillmap_dagster.assets.table_asset import TABLE_ASSETS, TableAsset
 from skillmap_dagster.resources.lake import Partition
@@ -48,6 +50,15 @@ class Selection(NamedTuple):
 EVERYTHING = Selection()
 
 
+def asset_keys(stage: Partitions | None) -> list[dg.AssetKey]:
+    """Assets of the tables that have this kind of partition."""
+    return [
+        dg.AssetKey(list(table.key))
+        for table in TABLES.values()
+        if table.partitions == stage
+    ]
+
+
 class Task(NamedTuple):
     """Assets to make for one partition, in one run."""
 
@@ -59,6 +70,12 @@ class Task(NamedTuple):
         names = ", ".join(key.path[-1] for key in self.keys)
         about = " × ".join(self.partition.values()) or "all"
         return f"{about}: {names}"
+
+
+def cell_task(benchmark: str, model: str) -> Task:
+    """All tables of a cell. If its file cannot be read, the run fails and says why."""
+    partition = {"benchmark": benchmark, "model": model}
+    return Task(partition, asset_keys("benchmark_model"))
 
 
 @dataclass(frozen=True)
@@ -97,6 +114,22 @@ class Planner:
             return [{"model": m} for m in sorted({model for _, model in cells})]
         return [{}]
 
+    def unreadable(self) -> dict[tuple[str, str], str]:
+        """Look at every file and note the changed ones, but for the unreadable.
+
+        Returns:
+            The cells of changed files that cannot be read, with the reason. The
+            version that was read before stays.
+        """
+        reasons: dict[tuple[str, str], str] = {}
+        for source in self.resources["registry"].sources():
+            try:
+                self.resources["registry"].refreshed(source)
+            except SkillmapError as error:
+                for benchmark, models in source.models.items():
+                    reasons |= {(benchmark, model): str(error) for model in models}
+        return reasons
+
     def inputs(self, task: Task) -> str:
         """Hash of all that a task's assets are made from, as it is now."""
         assets = [TABLE_ASSETS[key.path[0], key.path[1]] for key in task.keys]
@@ -107,11 +140,11 @@ class Planner:
     ) -> list[dg.AssetKey]:
         stale: list[TableAsset] = []
         changing: set[tuple[str, str]] = set()
-        for table in TABLES.values():
+        for asset in _in_order():
+            table = asset.table
             is_asked = not selection.tables or str(table) in selection.tables
             if table.partitions != stage or not is_asked:
                 continue
-            asset = TABLE_ASSETS[table.key]
             reads_changing = any(read.key in changing for read in asset.reads)
             if reads_changing or self._is_stale(asset, partition):
                 stale.append(asset)
@@ -130,3 +163,11 @@ class Planner:
 
     def _publication_is_stale(self) -> bool:
         return not self.resources["warehouse"].is_current(self.resources["lake"])
+
+
+def _in_order() -> list[TableAsset]:
+    """All assets, each after those it reads."""
+    reads = {
+        key: [table.key for table in asset.reads] for key, asset in TABLE_ASSETS.items()
+    }
+    return [TABLE_ASSETS[key] for key in TopologicalSorter(reads).static_order()]

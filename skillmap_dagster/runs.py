@@ -9,11 +9,18 @@ import dagster as dg
 from dagster import DagsterInstance
 
 from skillmap.contracts import TABLES
-from skillmap.contracts.table import Partitions
 from skillmap_dagster import partitions
 from skillmap_dagster.assets.table_asset import TABLE_ASSETS
 from skillmap_dagster.definitions import ASSETS
-from skillmap_dagster.planning import EVERYTHING, STAGES, Planner, Selection, Task
+from skillmap_dagster.planning import (
+    EVERYTHING,
+    STAGES,
+    Planner,
+    Selection,
+    Task,
+    asset_keys,
+    cell_task,
+)
 from skillmap_dagster.resources.home import home_resources
 
 _INSTANCE_CONFIG = """\
@@ -103,7 +110,7 @@ class Platform:
         *,
         progress: Progress = no_progress,
     ) -> Outcome:
-        """Make everything that is stale, a stage at a time.
+        """Look at every imported file, and make what is stale, a stage at a time.
 
         Args:
             selection: What to bring up to date.
@@ -113,11 +120,14 @@ class Platform:
             The outcome. What is downstream of a failure is made from the previous
             version of what failed.
         """
+        broken = [cell_task(*cell) for cell in self.planner.unreadable()]
         self.add_partition_keys()
         self._remove_orphans()
         outcome = Outcome()
         for stage in selection.stages:
             tasks = self.planner.plan(stage, selection)
+            if stage == "benchmark_model":
+                tasks += [task for task in broken if selection.has(task.partition)]
             for number, task in enumerate(tasks):
                 progress(str(task), number, len(tasks))
                 outcome.n_runs += 1
@@ -136,7 +146,7 @@ class Platform:
         self.add_partition_keys()
         outcome = Outcome()
         own = [
-            Task(partition, _keys(stage))
+            Task(partition, asset_keys(stage))
             for stage in STAGES
             for partition in self.planner.partitions(stage)
             if partition.get("model") in models
@@ -189,14 +199,6 @@ class Platform:
                 )
                 if not known:
                     lake.remove(table, partition)
-
-
-def _keys(stage: Partitions | None) -> list[dg.AssetKey]:
-    return [
-        dg.AssetKey(list(table.key))
-        for table in TABLES.values()
-        if table.partitions == stage
-    ]
 
 
 def _failures(result: dg.ExecuteInProcessResult) -> list[str]:

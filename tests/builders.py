@@ -109,6 +109,7 @@ def make_slices(**items_by_slice: list[str]) -> tuple[pl.DataFrame, pl.DataFrame
     ).with_columns(benchmark_id=pl.col("item_id").str.split(":").list.first())
     slices = members.group_by("slice_id", maintain_order=True).agg(
         slice_name=pl.col("slice_id").first().str.strip_prefix("skill:"),
+        level=pl.lit("skill").first(),
         n_items=pl.len().cast(pl.Int64),
         n_inherited_items=pl.lit(0, pl.Int64).first(),
         benchmark_ids=pl.col("benchmark_id").unique().sort(),

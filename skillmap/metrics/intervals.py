@@ -56,9 +56,10 @@ def wilson_interval(
         shrink = 1 + z**2 / n_items
         centre = (p + z**2 / (2 * n_items)) / shrink
         half = z / shrink * np.sqrt(p * (1 - p) / n_items + (z / (2 * n_items)) ** 2)
-    # At the ends the formula is exactly 0 or 1, which rounding can miss by 1e-17.
-    low = np.where(n_correct == 0, 0.0, np.maximum(centre - half, 0.0))
-    high = np.where(n_correct == n_items, 1.0, np.minimum(centre + half, 1.0))
+    # At the ends the formula is exactly 0 or 1, which rounding can miss by 1e-17; next
+    # to the ends rounding can put a bound past the accuracy itself.
+    low = np.where(n_correct == 0, 0.0, np.clip(centre - half, 0.0, p))
+    high = np.where(n_correct == n_items, 1.0, np.clip(centre + half, p, 1.0))
     known = n_items > 0
     return Interval(np.where(known, low, np.nan), np.where(known, high, np.nan))
 

@@ -1,6 +1,7 @@
 """What the models answered: eval runs, responses and scores of each cell."""
 
 import functools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -14,10 +15,24 @@ from skillmap_dagster.resources.lake import Lake, Partition
 from skillmap_dagster.resources.registry import Registry
 
 
+def _own_releases(partition: Partition, resources: Mapping[str, Any]) -> Sequence[str]:
+    """The releases that the cell's own sources state; those of others do not matter."""
+    asset = TABLE_ASSETS[core.EVAL_RUNS.key]
+    released = _release_of_source(partition["benchmark"], resources["lake"])
+    return [
+        f"{source.source_id}={released.get(source.source_id)}"
+        for source in asset.sources_of(partition, resources["registry"])
+    ]
+
+
+_NARROWED = {core.BENCHMARKS.key: _own_releases}
+
+
 @table_asset(
     core.EVAL_RUNS,
     group="results",
     reads=[core.ITEMS, core.BENCHMARKS],
+    narrowed=_NARROWED,
     sources="cell",
 )
 def eval_runs(partition: Partition, lake: Lake, registry: Registry) -> pl.DataFrame:
@@ -30,6 +45,7 @@ def eval_runs(partition: Partition, lake: Lake, registry: Registry) -> pl.DataFr
     core.RESPONSES,
     group="results",
     reads=[core.ITEMS, core.BENCHMARKS],
+    narrowed=_NARROWED,
     sources="cell",
 )
 def responses(partition: Partition, lake: Lake, registry: Registry) -> pl.DataFrame:
@@ -42,6 +58,7 @@ def responses(partition: Partition, lake: Lake, registry: Registry) -> pl.DataFr
     core.SCORES,
     group="results",
     reads=[core.ITEMS, core.BENCHMARKS, core.RESPONSES],
+    narrowed=_NARROWED,
     sources="cell",
     code_version="2",
     picture=pictures.counts_of("outcome"),
@@ -92,12 +109,16 @@ def _made(
         benchmark_id, keep=lambda source: source.source_id in names
     )
     items = lake.read(core.ITEMS, benchmark=benchmark_id)
-    releases = lake.read(core.BENCHMARKS, benchmark=benchmark_id).explode("source_ids")
     return cell(
         benchmark_id,
         model_id,
         [ModelSource(source, names[source.source_id]) for source in read],
         order=items_order(items, registry, benchmark_id),
         items=items,
-        release_of_source=dict(releases.select("source_ids", "release_id").rows()),
+        release_of_source=_release_of_source(benchmark_id, lake),
     )
+
+
+def _release_of_source(benchmark_id: str, lake: Lake) -> dict[str, str]:
+    releases = lake.read(core.BENCHMARKS, benchmark=benchmark_id).explode("source_ids")
+    return dict(releases.select("source_ids", "release_id").rows())

@@ -22,6 +22,8 @@ from skillmap_dagster.resources.settings import Settings
 # Which registered sources an asset reads: those about its benchmark, or of those the
 # ones with results of its model.
 SourcesRead = Literal["benchmark", "cell"]
+# What of a table makes a difference to a partition, as texts, from the resources.
+Narrowing = Callable[[Partition, Mapping[str, Any]], Sequence[str]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +33,7 @@ class TableAsset:
     Attributes:
         table: What it makes.
         reads: Tables it is made from, other than its own partition keys.
+        narrowed: Of some of them, by key, the part that makes a difference.
         sources: Which registered sources it reads, if any.
         settings: Names of the settings it uses.
         code_version: Changed by hand whenever the same inputs give other rows.
@@ -40,6 +43,7 @@ class TableAsset:
 
     table: Table
     reads: tuple[Table, ...]
+    narrowed: Mapping[tuple[str, str], Narrowing]
     sources: SourcesRead | None
     settings: tuple[str, ...]
     code_version: str
@@ -70,9 +74,21 @@ class TableAsset:
                 self.code_version,
                 *_settings_parts(self.settings, resources),
                 *_source_parts(sources, partition, resources),
-                *_table_parts(self.reads, partition, resources["lake"]),
+                *self._table_parts(partition, resources),
             ]
         )
+
+    def _table_parts(
+        self, partition: Partition, resources: Mapping[str, Any]
+    ) -> list[str]:
+        parts: list[str] = []
+        for table in self.reads:
+            narrow = self.narrowed.get(table.key)
+            if narrow:
+                parts += [str(table), *narrow(partition, resources)]
+            else:
+                parts += _content_parts(table, partition, resources["lake"])
+        return parts
 
     def sources_of(
         self, partition: Partition, registry: Registry
@@ -100,6 +116,7 @@ def table_asset(
     *,
     group: str,
     reads: Sequence[Table] = (),
+    narrowed: Mapping[tuple[str, str], Narrowing] | None = None,
     sources: SourcesRead | None = None,
     settings: Sequence[str] = (),
     code_version: str = "1",
@@ -117,6 +134,8 @@ def table_asset(
         table: The contract; its name is also the function's.
         group: Asset group in the UI.
         reads: Tables the rows are made from.
+        narrowed: Of some of them, by key, the part that makes a difference: when
+            only the rest changes, the rows are not made anew.
         sources: Which registered sources they are made from.
         settings: Names of the settings that the function uses.
         code_version: To be changed whenever the same inputs give other rows.
@@ -135,6 +154,7 @@ def table_asset(
         TABLE_ASSETS[table.key] = TableAsset(
             table=table,
             reads=tuple(reads),
+            narrowed=narrowed or {},
             sources=sources,
             settings=tuple(settings),
             code_version=code_version,
@@ -300,14 +320,11 @@ def _source_parts(
     ]
 
 
-def _table_parts(
-    tables: Sequence[Table], partition: Partition, lake: Lake
-) -> list[str]:
+def _content_parts(table: Table, partition: Partition, lake: Lake) -> list[str]:
     parts = []
-    for table in tables:
-        shared = {d: k for d, k in partition.items() if d in table.dimensions}
-        for upstream in lake.partitions(table):
-            if shared.items() <= upstream.items():
-                stored = lake.stored(table, upstream)
-                parts.append(f"{table}{upstream}={stored.content if stored else None}")
+    shared = {d: k for d, k in partition.items() if d in table.dimensions}
+    for upstream in lake.partitions(table):
+        if shared.items() <= upstream.items():
+            stored = lake.stored(table, upstream)
+            parts.append(f"{table}{upstream}={stored.content if stored else None}")
     return parts

@@ -2,35 +2,25 @@
 
 import dagster as dg
 
-from skillmap.contracts import TABLES
-from skillmap.contracts.table import Partitions
 from skillmap.errors import SkillmapError
 from skillmap_dagster.assets.publication import WAREHOUSE_KEY
+from skillmap_dagster.planning import asset_keys
 from skillmap_dagster.resources.registry import Registry
-
-
-def _keys(stage: Partitions | None) -> list[dg.AssetKey]:
-    return [
-        dg.AssetKey(list(table.key))
-        for table in TABLES.values()
-        if table.partitions == stage
-    ]
-
 
 import_benchmark = dg.define_asset_job(
     "import_benchmark",
-    selection=_keys("benchmark"),
+    selection=asset_keys("benchmark"),
     description="Everything of a benchmark but the results: items, skills, rejects.",
 )
 import_results = dg.define_asset_job(
     "import_results",
-    selection=_keys("benchmark_model"),
+    selection=asset_keys("benchmark_model"),
     description="Results of a model on a benchmark. Backfill one model: choose it in "
     "the one dimension, and all of the other.",
 )
 publish = dg.define_asset_job(
     "publish",
-    selection=[*_keys(None), WAREHOUSE_KEY],
+    selection=[*asset_keys(None), WAREHOUSE_KEY],
     description="Skills, slices and marts over everything, and the DuckDB file.",
 )
 

@@ -5,13 +5,12 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from skillmap.errors import SkillmapError
 from skillmap_dagster import partitions
 from skillmap_dagster.assets.table_asset import TABLE_ASSETS
-from skillmap_dagster.planning import STAGES, Planner, Task
+from skillmap_dagster.planning import STAGES, Planner, Task, cell_task
 from skillmap_dagster.resources.embedder import Embedding
-from skillmap_dagster.resources.lake import Lake
-from skillmap_dagster.resources.registry import RegisteredSource, Registry
+from skillmap_dagster.resources.lake import Lake, Partition
+from skillmap_dagster.resources.registry import Registry
 from skillmap_dagster.resources.settings import Settings
 from skillmap_dagster.resources.warehouse import Warehouse
 
@@ -21,11 +20,13 @@ _PARTITIONED = [
     for key, asset in TABLE_ASSETS.items()
     if asset.table.partitions
 ]
-_CELL_KEYS = [
-    dg.AssetKey(list(key))
-    for key, asset in TABLE_ASSETS.items()
-    if asset.table.partitions == "benchmark_model"
+_UNFINISHED = [
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
 ]
+_TAG = "skillmap/partition"
 
 
 @dg.sensor(
@@ -44,9 +45,9 @@ def watch_sources(
 ) -> dg.SensorResult | dg.SkipReason:
     """Requests runs of partitions whose imported files are new or have changed.
 
-    A stage at a time: results are matched to items, so a benchmark's runs come before
-    its cells'. What was requested is not requested again until it changes, so a
-    broken file fails once and not every minute.
+    Results are matched to items, so a benchmark's runs come before its cells'. What
+    was requested is not requested again until it changes, so a broken file fails once
+    and not every minute, and holds up nothing but what is read from it.
     """
     planner = Planner(
         {
@@ -58,16 +59,20 @@ def watch_sources(
         }
     )
     asked: dict[str, str] = json.loads(context.cursor or "{}")
-    requests = list(_broken(registry, asked))
-    for stage in STAGES[:-1]:
-        tasks = planner.plan(stage)
-        requests += [
-            _request(task)
-            for task in tasks
-            if _is_new(task, planner.inputs(task), asked)
-        ]
-        if tasks:
-            break
+    requests = [
+        _request(task)
+        for cell, reason in planner.unreadable().items()
+        if _is_new(f"unreadable {(task := cell_task(*cell))}", reason, asked)
+    ]
+    waited_for: list[Partition] = []
+    for task in _plan(planner):
+        if any(_concerns(task.partition, other) for other in waited_for):
+            continue
+        is_new = _is_new(str(task), planner.inputs(task), asked)
+        if is_new:
+            requests.append(_request(task))
+        if is_new or _is_unfinished(task, context.instance):
+            waited_for.append(task.partition)
     if not requests:
         return dg.SkipReason("no imported file has changed")
     cells = registry.cells()
@@ -81,30 +86,28 @@ def watch_sources(
     )
 
 
-def _broken(registry: Registry, asked: dict[str, str]) -> Iterator[dg.RunRequest]:
-    """Requests for the cells of changed files that cannot be read.
-
-    Their runs fail and show why where people look; the good version stays.
-    """
-    for source in registry.sources():
-        try:
-            registry.refreshed(source)
-        except SkillmapError as error:
-            for task in _cells_of(source):
-                if _is_new(task, str(error), asked):
-                    yield _request(task)
+def _plan(planner: Planner) -> Iterator[Task]:
+    for stage in STAGES:
+        # What is over all partitions follows by its automation condition.
+        if stage is not None:
+            yield from planner.plan(stage)
 
 
-def _cells_of(source: RegisteredSource) -> Iterator[Task]:
-    for benchmark, models in source.models.items():
-        for model in models:
-            yield Task({"benchmark": benchmark, "model": model}, _CELL_KEYS)
+def _concerns(partition: Partition, other: Partition) -> bool:
+    """Whether one is part of the other, as a cell is of its benchmark and model."""
+    shared = partition.keys() & other.keys()
+    return bool(shared) and all(partition[d] == other[d] for d in shared)
 
 
-def _is_new(task: Task, reason: str, asked: dict[str, str]) -> bool:
-    """Whether the task was requested for another reason last time; notes this one."""
-    before = asked.get(str(task))
-    asked[str(task)] = reason
+def _is_unfinished(task: Task, instance: dg.DagsterInstance) -> bool:
+    filters = dg.RunsFilter(tags={_TAG: _name(task)}, statuses=_UNFINISHED)
+    return bool(instance.get_runs(filters, limit=1))
+
+
+def _is_new(what: str, reason: str, asked: dict[str, str]) -> bool:
+    """Whether it was requested for another reason last time; notes this one."""
+    before = asked.get(what)
+    asked[what] = reason
     return before != reason
 
 
@@ -112,5 +115,9 @@ def _request(task: Task) -> dg.RunRequest:
     return dg.RunRequest(
         partition_key=partitions.partition_key(task.partition),
         asset_selection=task.keys,
-        tags={"skillmap/partition": " × ".join(task.partition.values())},
+        tags={_TAG: _name(task)},
     )
+
+
+def _name(task: Task) -> str:
+    return " × ".join(task.partition.values())

@@ -26,10 +26,11 @@ def write_results(
     n_items: int = N_ITEMS,
     n_right: int | None = None,
     empty: bool = False,
+    names_skills: bool = True,
 ) -> Path:
     """A file of one model's results: the first ``n_right`` items are right."""
     right = n_items // 2 if n_right is None else n_right
-    records = [
+    records: list[dict[str, object]] = [
         {
             "benchmark": benchmark,
             "item_id": f"{benchmark}-{number}",
@@ -38,11 +39,12 @@ def write_results(
             "model": model,
             "response": "" if empty else f"The answer is {number}.",
             "score": 0 if empty else int(number < right),
-            "skill": [PHRASES[number % len(PHRASES)]],
-            "annotator": "annotator-1",
         }
         for number in range(n_items)
     ]
+    for number, record in enumerate(records if names_skills else ()):
+        record["skill"] = [PHRASES[number % len(PHRASES)]]
+        record["annotator"] = "annotator-1"
     return write_records(folder / f"{benchmark}-{model}.jsonl", records)
 
 

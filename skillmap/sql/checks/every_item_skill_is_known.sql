@@ -1,10 +1,12 @@
--- Skills of items that core.skills or core.items does not have.
+-- Skills of items that core.skill_names or core.items does not have.
 
 select
-    item_skills.item_id,
-    item_skills.skill_id
-from core.item_skills as item_skills
-left join core.items as items using (item_id)
-left join core.skill_names as skill_names using (skill_id)
-where items.item_id is null or skill_names.skill_id is null
-order by item_skills.item_id, item_skills.skill_id
+    item_id,
+    skill_id
+from core.item_skills
+where
+    item_id not in (select items.item_id from core.items as items)
+    or skill_id not in (
+        select skill_names.skill_id from core.skill_names as skill_names
+    )
+order by item_id, skill_id
