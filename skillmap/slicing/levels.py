@@ -10,7 +10,7 @@ import polars as pl
 
 from skillmap.errors import InvalidInputError
 from skillmap.slicing.neighbours import Vectors
-from skillmap.slicing.skills import Method, canonical_skills
+from skillmap.slicing.skills import Method, canonical_skills, weighted_sums
 
 _SKILL, _BROAD_SKILL = "skill:", "skills:"
 
@@ -97,8 +97,9 @@ def _mean_directions(
 ) -> Vectors:
     place = pl.DataFrame({"skill_id": skill_ids}).with_row_index("place")
     codes = skill_names.join(place, on="skill_id", maintain_order="left")["place"]
-    sums = np.zeros((skill_ids.len(), vectors.shape[1]))
-    weights = skill_names["n_items"].to_numpy()[:, np.newaxis]
-    np.add.at(sums, codes.to_numpy(), vectors * weights)
+    if codes.is_empty():
+        return vectors
+    weights = skill_names["n_items"].cast(pl.Float64).to_numpy()
+    sums = weighted_sums(vectors, codes.to_numpy().astype(np.int64), weights)
     lengths = np.sqrt(np.einsum("ij,ij->i", sums, sums))
     return (sums / lengths[:, np.newaxis]).astype(np.float32)

@@ -5,6 +5,7 @@ from typing import Final, Literal, NamedTuple, get_args
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.sparse import csr_array  # pyright: ignore[reportMissingTypeStubs]
 
 from skillmap.errors import InvalidInputError
 from skillmap.slicing.clusters import (
@@ -170,17 +171,37 @@ def _cosine_to_mean(
     vectors: Vectors, labels: Labels, weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Cosine of each row to the weighted mean of the rows with its label."""
-    similarity = np.ones(len(labels))
-    members = np.argsort(labels, kind="stable")
-    ends = np.cumsum(np.bincount(labels)) if len(labels) else labels
-    for cluster in np.split(members, ends[:-1]):
-        if len(cluster) > 1:
-            rows = vectors[cluster].astype(np.float64)
-            mean = np.einsum("i,ij->j", weights[cluster], rows)
-            lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-            along = np.einsum("ij,j->i", rows, mean / np.sqrt(np.sum(np.square(mean))))
-            similarity[cluster] = np.minimum(along / lengths, 1)
-    return similarity
+    if not len(labels):
+        return np.ones(0)
+    rows = vectors.astype(np.float64)
+    sums = weighted_sums(rows, labels, weights)
+    means = sums / np.sqrt(np.einsum("ij,ij->i", sums, sums))[:, np.newaxis]
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    along = np.einsum("ij,ij->i", rows, means[labels]) / lengths
+    # A skill of one phrase is its mean; rounding must not say otherwise.
+    is_alone = np.bincount(labels)[labels] == 1
+    return np.where(is_alone, 1.0, np.minimum(along, 1.0))
+
+
+def weighted_sums(
+    vectors: NDArray[np.float32] | NDArray[np.float64],
+    labels: Labels,
+    weights: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Sum of the weighted vectors of each label.
+
+    Args:
+        vectors: Shape ``(n, d)``.
+        labels: Label of each vector, from 0, shape ``(n,)``.
+        weights: Weight of each vector, shape ``(n,)``.
+
+    Returns:
+        Shape ``(n_labels, d)``. One sparse product: the order of the additions is
+        that of the vectors, whatever the number of threads.
+    """
+    n = len(labels)
+    member = csr_array((weights, (labels, np.arange(n))), shape=(labels.max() + 1, n))
+    return np.asarray(member @ vectors.astype(np.float64), np.float64)
 
 
 def _named(members: pl.DataFrame) -> pl.DataFrame:

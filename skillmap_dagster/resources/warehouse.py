@@ -98,9 +98,14 @@ class Warehouse(dg.ConfigurableResource):
         """
         with self.connection() as connection:
             try:
-                return connection.sql(select).pl()
+                # An empty text and statements without rows have no relation.
+                relation: duckdb.DuckDBPyRelation | None = connection.sql(select)
+                rows = None if relation is None else relation.pl()
             except duckdb.Error as error:
                 raise InvalidInputError(f"the query failed: {error}") from error
+        if rows is None:
+            raise InvalidInputError(f"not a query that has rows: {select[:80]!r}")
+        return rows
 
     @contextmanager
     def connection(self) -> Iterator[duckdb.DuckDBPyConnection]:

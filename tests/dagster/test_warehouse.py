@@ -15,7 +15,10 @@ from skillmap_dagster.resources.warehouse import Warehouse
 from tests.pipeline.places import Made
 
 CELL = {"benchmark": "sums", "model": "ada"}
-RIGHT = "select sum(score) from core.scores where (benchmark_id, model_id) = ('sums', 'ada')"
+RIGHT = (
+    "select sum(score) from core.scores where benchmark_id = 'sums' "
+    "and model_id = 'ada'"
+)
 
 
 def resources(made: Made) -> tuple[Lake, Warehouse]:
@@ -195,7 +198,7 @@ def test_a_removed_partition_makes_it_outdated(made: Made) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    ["selec 1", "from core.nothing", "select 1 / 'x'", "", "drop table core.items"],
+    ["selec 1", "from core.nothing", "", "begin", "drop table core.items"],
 )
 def test_a_wrong_query_is_an_input_error(made: Made, wrong: str) -> None:
     _, warehouse = resources(made)

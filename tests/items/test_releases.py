@@ -195,7 +195,7 @@ generations = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=15)
 @given(generations)
 def test_the_order_of_the_sources_does_not_matter(
     answers: list[list[str | None]],

@@ -123,7 +123,7 @@ pairs = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(pairs)
 def test_slice_differences_are_the_paired_interval(
     scores: list[tuple[int, int]],
