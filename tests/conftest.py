@@ -1,6 +1,11 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# Examples are timed by what else the machine does; pytest's own limit is enough.
+settings.register_profile("skillmap", deadline=None, print_blob=True)
+settings.load_profile("skillmap")
 
 
 @pytest.fixture(scope="session")

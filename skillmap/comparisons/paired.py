@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import bdtr, gammaln  # pyright: ignore[reportMissingTypeStubs]
 
 from skillmap.errors import InvalidInputError
+from skillmap.metrics.clustered import Integers
 from skillmap.metrics.intervals import Floats, Interval, wilson_interval
 
 
@@ -80,7 +81,7 @@ def mcnemar_p_values(
             the nominal level on average; the exact p never exceeds it.
 
     Returns:
-        In (0, 1]; 1 where the models never differ (for ``mid_p``, half).
+        In (0, 1]; 1 where the models never differ.
 
     Raises:
         InvalidInputError: If shapes differ, or a count is negative or not whole.
@@ -103,18 +104,22 @@ def mcnemar_p_values(
     base = int(discordant.max(initial=0)) + 1
     keys, inverse = np.unique(discordant * base + fewer, return_inverse=True)
     n, k = np.divmod(keys, base)
-    tail = cast("Floats", bdtr(k.astype(np.float64), n, 0.5))
-    p = np.minimum(2 * tail, 1.0)
+    p = np.minimum(2 * cast("Floats", bdtr(k.astype(np.float64), n, 0.5)), 1.0)
     if mid_p:
-        seen = np.exp(
-            cast("Floats", gammaln(n + 1))
-            - cast("Floats", gammaln(k + 1))
-            - cast("Floats", gammaln(n - k + 1))
-            - n * np.log(2)
-        )
         # Both tails hold a tie, which is counted once in all.
-        p = p - np.where(2 * k == n, seen / 2, seen)
+        seen = np.where(2 * k == n, 0.5, 1.0) * _chance_of_half(k, n)
+        p = np.where(n > 0, p - seen, 1.0)
     return p[inverse].reshape(n_only_a.shape)
+
+
+def _chance_of_half(k: Integers, n: Integers) -> Floats:
+    """Chance of k heads among n fair coins."""
+    log_ways = (
+        cast("Floats", gammaln(n + 1))
+        - cast("Floats", gammaln(k + 1))
+        - cast("Floats", gammaln(n - k + 1))
+    )
+    return np.exp(log_ways - n * np.log(2))
 
 
 def _check_discordant(n_only_a: Floats, n_only_b: Floats) -> None:

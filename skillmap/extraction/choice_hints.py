@@ -17,21 +17,30 @@ _CHOSEN = (
     r"(?i-u:\b(?:choose|select|pick|go with|opt for)\s+(?:the\s+)?"
     r"(?:option|choice|answer)?)\s*\(?([A-Z])(?:[).:,;]|\s*$|\s*\n)"
 )
-_CHINESE = r"(不?)(?:选项|选择|故选|应选|答案)\s*[是为：:]?\s*[(（]?([A-Z])(?:[^A-Za-z]|$)"
+_CHINESE = r"(不?)(?:选项|选择|故选|应选|答案)\s*[是为:]?\s*[(]?([A-Z])(?:[^A-Za-z]|$)"
 _LETTERED_LINE = (
     r"(?m)^[ \t>#*-]{0,6}(?:[Oo]ption |[Cc]hoice )?"
     r"(?:[(\[]([A-Za-z])[)\]]|([A-Z])(?:[*_]{0,2}[).:]|[*_ \t]*$))(.*)$"
 )
-_ENDS_IN_A_LETTER = r"(?:^|\n)\W{0,8}(?:[Oo]ption |[Cc]hoice )?[A-Za-z]\W{0,4}$"
+_ENDS_IN_A_LETTER = (
+    r"(?:^|[.:!?)*]\s*\n)\W{0,8}(?:[Oo]ption |[Cc]hoice )?[A-Za-z]\W{0,4}$"
+)
 _VERB = r"(?:\b(?:is|be|was|are)\b|[:=≈])"
 _ENDING = rf"(?s)^.*{_VERB}\s*(.{{1,160}}?)[.!]?\s*$"
-_CLOSING_LETTER = r"\b(?:[Oo]ption|[Cc]hoice)\s+\(?([A-Z])\)?[.\s]*$"
-_DOUBT = r"(?i)\b(?:not|nor|or|and|rather|if|incorrect|wrong)\b|n't\b"
+_LAST_SENTENCE = r"([^.!?]{1,300})[.!?\s]*$"
+_CLOSING_LETTER = r"\b(?:[Oo]ption|[Cc]hoice)\s+\(?([A-Z])\)?\s*$"
+_LETTER_AFTER_VERB = r"\b(?:is|are|be)\s+\(([A-Z])\)"
+_IN_BRACKETS = r"\([A-Z]\)"
+_DOUBT = r"(?i)\b(?:not|nor|or|rather|if|incorrect|wrong)\b|n't\b"
 _UNDECIDED = (
-    r"(?i)\b(?:cannot|none of|unable|insufficient|not listed)\b|n't (?:be|choose|select)\b|"
+    r"(?i)\b(?:cannot|none of|unable|insufficient|not listed)\b|"
+    r"n't (?:be|choose|select)\b|"
     r"\([A-J]\)?,? (?:and|or) \(?[A-J]\)"
 )
-_CONCLUDES = r"(?i)\b(?:therefore|thus|hence|so|in conclusion|finally)\b[^.]*(?:\.\d[^.]*)*\.?\s*$"
+_CONCLUDES = (
+    r"(?i)\b(?:therefore|thus|hence|so|in conclusion|finally)\b"
+    r"(?:[^.]|\.\d)*\.?\s*$"
+)
 _ENDS_IN_A_LIST = r"[^:\s]\s*\n[ \t>#*-]{0,6}(?:\([A-Z]\)|[A-Z][).:])[^\n]*$"
 _TAIL_LENGTH = 400
 _SHORT = 600
@@ -118,8 +127,8 @@ def closing_options(responses: pl.DataFrame) -> pl.DataFrame:
         & ~is_list
         & ~pl.col("line").str.contains(_UNDECIDED)
     )
-    by_letter = last.filter(~pl.col("line").str.contains(_DOUBT)).select(
-        "row", letter=pl.col("line").str.extract(_CLOSING_LETTER)
+    by_letter = last.select(
+        "row", letter=_letter_of_sentence(pl.col("line").str.extract(_LAST_SENTENCE))
     )
     beside = letter_beside_text(last.select("row", "choices", said="line"))
     is_conclusion = text.str.len_chars() <= _SHORT
@@ -138,6 +147,16 @@ def closing_options(responses: pl.DataFrame) -> pl.DataFrame:
         .first()
         .with_columns(method=pl.lit("closing_option"))
     )
+
+
+def _letter_of_sentence(sentence: pl.Expr) -> pl.Expr:
+    """Letter that a sentence ends in, or that is the only one in its brackets."""
+    only = sentence.str.count_matches(_IN_BRACKETS) == 1
+    letter = pl.coalesce(
+        sentence.str.extract(_CLOSING_LETTER),
+        pl.when(only).then(sentence.str.extract(_LETTER_AFTER_VERB)),
+    )
+    return pl.when(~sentence.str.contains(_DOUBT)).then(letter)
 
 
 def _unconditional(pattern: str) -> pl.Expr:

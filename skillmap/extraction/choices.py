@@ -28,7 +28,7 @@ _FILLER = (
 )
 _OPENING = r"[(\[{<\"'“]{0,4}"
 # The letter, and all that follows it, which must not go on with the same word.
-_LETTER = r"([A-Za-z])((?:[^A-Za-z0-9'’_](?s:.)*)?)$"
+_LETTER = r"([A-Za-z])((?:[^A-Za-z0-9'\x{2019}_](?s:.)*)?)$"
 _AFTER_VERB = rf"^[^.:=\n]{{0,90}}?{_VERB}{_FILLER}\s*({_OPENING})\s*{_LETTER}"
 _AT_ONCE = rf"^(?i:answers?)(?: choice| option)?\s+([(\[])\s*{_LETTER}"
 _CLOSEST_TO = rf"^(?i:closest)[a-z ]{{0,20}}? to{_FILLER}\s*({_OPENING})\s*{_LETTER}"
@@ -40,8 +40,8 @@ _CLOSES_BRACKET = r"^\s*(?:[)\]}>.:,\"'”]|$)"
 # "(d) 5 m" may be a part of the question; "(d)." is an answer.
 _CLOSES_SENTENCE = r"^\s*\)\s*(?:[.,;\n]|$)"
 _ENDS_LETTER = (
-    r"^(?:\s*[.):,;!?}\n。，]|\s*$|\s+(?:because|since|as|due|which|based|with|and|or|"
-    r"for|is the)\b|\s+[-–—(])"
+    r"^(?:\s*[.):,;!?}\n。\x{ff0c}]|\s*$|\s+(?:because|since|as|due|which|based|with|and|or|"
+    r"for|is the)\b|\s+[-\x{2013}—(])"
 )
 _ENDS_LINE = r"^[.)}]?\s*(?:\n|$)"
 _MORE_LETTERS = (
@@ -53,9 +53,15 @@ _IS_REJECTED = (
     r"^\W{0,3}\s*(?:is|was|seems|would be|can be)\s+"
     r"(?:not|in|wrong|clearly not|eliminated|ruled)"
 )
+# "I, II and III" are parts of the question, which options combine.
+_NUMERALS = r"^\s*(?:,|and\b|or\b|&)\s*(?:and |or )?[IVX]{2,4}\b"
 # "J. Smith": a letter and at most three words are a name, or an option's own text.
 _INITIAL = r"^\.\s*\S+(?:\s+\S+){0,2}\s*$|^\.\s?[A-Z]\."
-_REJECTED_BOX = r"^\\f?boxed[^\n]{0,80}?\}\W{0,3}\s*is (?:incorrect|not|wrong)"
+_NO_TEXT = (
+    r"^\\f?boxed[^\n]{0,80}?\}\W{0,3}\s*is (?:incorrect|not|wrong)|"
+    r"^(?i:answer choices?|answers)\b|"
+    r"\b(?:but|which|however),? (?:this |it |that )?(?:is|are) not\b"
+)
 _WORDS = rf"(?s)^[^.:=\n]{{0,90}}?{_VERB}\s*[(]?(.*)$"
 _SENTENCE_END = (
     r"(?s)(?:[^A-Z]\.\s|\)?\.?\s*$|\n|;|,\s(?:which|so|because|but|since|as)\b).*$"
@@ -64,9 +70,10 @@ _BOXED = r"\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"
 _NO_ANSWER = (
     r"(?i)^[^.\n]{0,80}?\b(?:none of|not (?:listed|among|in\b|available|given|"
     r"provided|here|one of|an? (?:option|choice)|present|included|possible)|cannot|"
-    r"can['’]t|could not|unable|insufficient|indeterminate|undetermined|impossible|"
-    r"unknown|N/A)"
+    r"can['\x{2019}]t|could not|unable|insufficient|indeterminate|undetermined|"
+    r"impossible|unknown|N/A)"
 )
+
 
 def stated_letters(responses: pl.DataFrame) -> pl.DataFrame:
     """Letter that each response states.
@@ -119,7 +126,7 @@ def _last_announcements(responses: pl.DataFrame) -> pl.DataFrame:
     options = responses.select("row", "choices")
     texts = letter_of_text(
         parted.filter(
-            ~pl.col("is_letter") & ~pl.col("statement").str.contains(_REJECTED_BOX)
+            ~pl.col("is_letter") & ~pl.col("statement").str.contains(_NO_TEXT)
         )
         .join(options, on="row", maintain_order="left")
         .select("row", "place", "choices", said=_said())
@@ -161,7 +168,7 @@ def _is_letter() -> pl.Expr:
     rest, opening = pl.col("rest"), pl.col("opening")
     in_brackets = (opening != "") & rest.str.contains(_CLOSES_BRACKET)
     bare = (opening == "") & rest.str.contains(_ENDS_LETTER)
-    bare &= ~rest.str.contains(_INITIAL)
+    bare &= ~rest.str.contains(_INITIAL) & ~rest.str.contains(_NUMERALS)
     small = opening.str.contains("(", literal=True)
     small &= rest.str.contains(_CLOSES_SENTENCE)
     small |= (opening == "") & rest.str.contains(_ENDS_LINE)
@@ -178,9 +185,11 @@ def _said() -> pl.Expr:
     """What a statement says in words: to the end of the sentence, or of the box."""
     sentence = pl.col("statement").str.extract(_WORDS).str.strip_chars()
     sentence = sentence.str.replace(_SENTENCE_END, "")
-    return pl.when(_is_box()).then(
-        pl.col("statement").str.extract(_BOXED)
-    ).otherwise(sentence)
+    return (
+        pl.when(_is_box())
+        .then(pl.col("statement").str.extract(_BOXED))
+        .otherwise(sentence)
+    )
 
 
 def _letter_in_range() -> pl.Expr:

@@ -11,8 +11,8 @@ _MOST_WORDS_AFTER = 3
 # Above the length of any option.
 _EXACT = 2**40
 _LEADING_LETTER = r"(?s)^[(\[]?([A-Z])[)\].:]\s*(.*)$"
-_TOKEN = r"(\d+(?:\.\d+)?|\p{L}+|[^\s\p{L}\d])"
-_OUTER = " .,;:!?\"'“”‘’"
+_WORD_OR_SIGN = r"(\d+(?:\.\d+)?|\p{L}+|[^\s\p{L}\d])"
+_OUTER = " .,;:!?\"'“”\u2018\u2019"
 
 
 def letter_of_text(said: pl.DataFrame, *, exactly: bool = False) -> pl.DataFrame:
@@ -58,8 +58,10 @@ def letter_beside_text(texts: pl.DataFrame) -> pl.DataFrame:
     Returns:
         ``row`` and ``by_text``, a letter, for texts that so name exactly one option.
     """
+    padded = pl.concat_str(pl.lit(" "), _bare(pl.col("said")), pl.lit(" "))
+    # Options stand here without their article.
     spoken = texts.with_columns(
-        bare=pl.concat_str(pl.lit(" "), _bare(pl.col("said")), pl.lit(" "))
+        bare=padded.str.replace_all(r" ([.):]) (?:the|an?) ", " $1 ")
     )
     letter = pl.col("letter").str.to_lowercase()
     option = pl.col("option")
@@ -67,9 +69,7 @@ def letter_beside_text(texts: pl.DataFrame) -> pl.DataFrame:
         pl.concat_str(pl.lit(" "), letter, pl.lit(f" {mark} "), option, pl.lit(" "))
         for mark in (".", ")", ":")
     ]
-    forms.append(
-        pl.concat_str(pl.lit(" "), option, pl.lit(" ( "), letter, pl.lit(" "))
-    )
+    forms.append(pl.concat_str(pl.lit(" "), option, pl.lit(" ( "), letter, pl.lit(" ")))
     is_named = pl.any_horizontal(
         pl.col("bare").str.contains(form, literal=True) for form in forms
     )
@@ -135,7 +135,7 @@ def _bare(text: pl.Expr) -> pl.Expr:
         .str.replace_all(r"(^|[^\d])\.(\d)", "${1}0.$2")
         .str.replace_all(r"(\d)\.0+(\D|$)", "$1$2")
         .str.replace_all(r"[{}\\]", "")
-        .str.replace_all(_TOKEN, "$1 ")
+        .str.replace_all(_WORD_OR_SIGN, "$1 ")
         .str.replace_all(r"\s+", " ")
         .str.strip_chars(_OUTER)
         .str.replace(r"^(?:the|an?) ", "")

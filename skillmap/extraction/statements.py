@@ -8,8 +8,8 @@ expression, whose engine takes linear time on any text.
 
 import polars as pl
 
-# A control character that no text needs marks where statements begin.
-_SEPARATOR = "\x1e"
+# A control character that no text needs, to cut texts at.
+SEPARATOR = "\x1e"
 _QUALITY = (
     r"correct|right|closest|nearest|best|most likely|most suitable|most appropriate|"
     r"most accurate"
@@ -24,7 +24,10 @@ _ANNOUNCEMENT = (
 _STATEMENT_LENGTH = 240
 _MOST_STATEMENTS = 60
 
-_FONTS = r"\\(?:text|mathrm|mathbf|mathsf|mathit|textbf|textit|textrm|boldsymbol|operatorname|displaystyle|large|Large|huge|bf|rm)\b\s*"
+_FONTS = (
+    r"\\(?:text|mathrm|mathbf|mathsf|mathit|textbf|textit|textrm|boldsymbol|"
+    r"operatorname|displaystyle|large|Large|huge|bf|rm)\b\s*"
+)
 _SPACES = r"\\[()\[\],;:! ]|\\q?quad\b|[~\x{a0}]"
 _EMPHASIS = r"[*`$]|\\left\b|\\right\b|\b_+|_+\b"
 
@@ -42,9 +45,9 @@ def statements(text: pl.DataFrame) -> pl.DataFrame:
     """
     marked = (
         pl.col("text")
-        .str.replace_all(_SEPARATOR, " ", literal=True)
-        .str.replace_all(_ANNOUNCEMENT, _SEPARATOR + "$0")
-        .str.split(_SEPARATOR)
+        .str.replace_all(SEPARATOR, " ", literal=True)
+        .str.replace_all(_ANNOUNCEMENT, SEPARATOR + "$0")
+        .str.split(SEPARATOR)
         # What comes before the first announcement states nothing.
         .list.slice(1)
         .list.tail(_MOST_STATEMENTS)

@@ -190,7 +190,7 @@ def difference_spread(
 
 
 def simultaneous(
-    effects: Floats, replicates: Replicates, *, confidence_level: float = 0.95
+    effects: Floats, replicates: Floats | Replicates, *, confidence_level: float = 0.95
 ) -> Simultaneous:
     """What holds for all effects together, by the largest studentised deviation.
 
@@ -239,7 +239,7 @@ def _spread(replicates: Replicates, confidence_level: float) -> Spread:
     return Spread(_deviation(replicates), low, high)
 
 
-def _deviation(replicates: Replicates) -> Floats:
+def _deviation(replicates: Floats | Replicates) -> Floats:
     if replicates.shape[-1] == 1:
         return np.full(replicates.shape[:-1], np.nan)
     centred = replicates - _mean(replicates)[..., np.newaxis].astype(np.float32)
@@ -249,7 +249,7 @@ def _deviation(replicates: Replicates) -> Floats:
     return np.where(n > 1, np.sqrt(squares / np.maximum(n - 1, 1)), np.nan)
 
 
-def _mean(replicates: Replicates) -> Floats:
+def _mean(replicates: Floats | Replicates) -> Floats:
     is_known = ~np.isnan(replicates)
     total = np.sum(replicates, axis=-1, where=is_known, dtype=np.float64)
     return total / np.maximum(is_known.sum(axis=-1), 1)

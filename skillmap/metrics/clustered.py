@@ -74,6 +74,15 @@ class Membership(NamedTuple):
         """Sum over the items of each group, of the columns of ``values``."""
         return sparse_sums(self.group, self.item, values, n_rows=self.n_groups)
 
+    def part(self, groups: Integers) -> "Membership":
+        """Some of the groups, renumbered in the order given; each stands once."""
+        place = np.full(self.n_groups, -1)
+        place[groups] = np.arange(groups.size)
+        inside = place[self.group] >= 0
+        return Membership(
+            place[self.group[inside]], self.item[inside], groups.size, self.n_items
+        )
+
 
 def sparse_sums(
     rows: Integers, columns: Integers, values: Floats, *, n_rows: int

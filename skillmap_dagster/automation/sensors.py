@@ -66,12 +66,11 @@ def watch_sources(
     ]
     waited_for: list[Partition] = []
     for task in _plan(planner):
-        if any(_concerns(task.partition, other) for other in waited_for):
-            continue
-        is_new = _is_new(str(task), planner.inputs(task), asked)
+        waits = any(_concerns(task.partition, other) for other in waited_for)
+        is_new = not waits and _is_new(str(task), planner.inputs(task), asked)
         if is_new:
             requests.append(_request(task))
-        if is_new or _is_unfinished(task, context.instance):
+        if waits or is_new or _is_unfinished(task, context.instance):
             waited_for.append(task.partition)
     if not requests:
         return dg.SkipReason("no imported file has changed")

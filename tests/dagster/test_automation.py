@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import dagster as dg
+import polars as pl
 import pytest
 from dagster import AssetKey, DagsterInstance
 
 from skillmap.contracts import TABLES, core, mart
 from skillmap_dagster.assets.publication import WAREHOUSE_KEY
-from skillmap_dagster.assets.table_asset import TABLE_ASSETS
+from skillmap_dagster.assets.table_asset import TABLE_ASSETS, TableAsset
 from skillmap_dagster.automation.jobs import JOBS, recheck_sources
 from skillmap_dagster.automation.sensors import watch_sources
 from skillmap_dagster.definitions import defs
@@ -62,7 +63,7 @@ class Watcher:
             self.platform.definitions.resolve_implicit_global_asset_job_def(),
             tags=request.tags,
             asset_selection=frozenset(request.asset_selection or ()),
-            status=dg.DagsterRunStatus.QUEUED,
+            status=dg.DagsterRunStatus.NOT_STARTED,
         )
 
     def make(self, requests: list[dg.RunRequest]) -> list[str]:
@@ -284,18 +285,45 @@ def test_marts_follow_a_changed_cell(remembered: Made) -> None:
     assert requested(remembered, cursor)[0] == set()
 
 
-def test_marts_do_not_follow_a_cell_whose_check_failed(remembered: Made) -> None:
+def test_marts_do_not_follow_a_cell_that_failed(remembered: Made) -> None:
     _, cursor = requested(remembered)
-    write_results(remembered.sources, "sums", "ada", empty=True)
+    file = remembered.sources / "sums-ada.jsonl"
+    file.write_bytes(file.read_bytes()[:-40])
     assert remembered.platform.run(cell_task("sums", "ada")) != []
-    wanted, cursor = requested(remembered, cursor)
-    assert ACCURACY not in wanted
 
+    wanted, _ = requested(remembered, cursor)
+
+    assert wanted == set()
+
+
+def test_a_failed_cell_does_not_keep_others_from_the_marts(remembered: Made) -> None:
+    # Dagster's condition asks that some partition of each input passed its checks. It
+    # need not be all: what failed was never published.
+    file = remembered.sources / "sums-ada.jsonl"
+    file.write_bytes(file.read_bytes()[:-40])
+    assert remembered.platform.run(cell_task("sums", "ada")) != []
+    _, cursor = requested(remembered)
     write_results(remembered.sources, "sums", "bob", n_right=9)
     assert remembered.platform.run(cell_task("sums", "bob")) == []
 
-    # While a cell's last check stands as failed, nothing is made from its table.
     wanted, _ = requested(remembered, cursor)
+
+    assert {ACCURACY, WAREHOUSE_KEY} <= wanted
+
+
+def test_a_mart_does_not_follow_a_whole_table_whose_check_failed(
+    remembered: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = remembered.platform.resources["lake"].read(core.SLICES)
+    bad = bad.with_columns(n_items=pl.lit(-1, pl.Int64))
+    _, cursor = requested(remembered)
+    monkeypatch.setattr(TableAsset, "rows", lambda *_: bad)
+    failures = remembered.platform.run(Task({}, [AssetKey(["core", "slices"])]))
+    assert "rejected by ['contract'" in failures[0]
+
+    wanted, _ = requested(remembered, cursor)
+
+    assert AssetKey(["core", "slice_items"]) not in wanted
     assert ACCURACY not in wanted
 
 

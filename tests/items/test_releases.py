@@ -133,9 +133,18 @@ def test_an_item_that_only_another_release_has_is_kept_under_it() -> None:
 def test_a_source_that_fits_several_releases_joins_the_largest() -> None:
     small = stated(native_id=["2"], question=["Is 2 even?"], answer=[None])
 
-    made = found(a=stated(3), b=stated(3, answer=["B", "B", "A"]), c=stated(3), d=small)
+    made = found(a=stated(3, answer=["B", "B", "A"]), b=stated(3), c=stated(3), d=small)
 
     assert sizes(made) == [(True, 3, 0, 3), (False, 3, 1, 1)]
+
+
+def test_large_sources_are_grouped_before_small_ones() -> None:
+    """Else a part of the benchmark could join a file of one odd item."""
+    odd = stated(native_id=["2"], question=["Is 2 odd?"])
+
+    made = found(a=odd, b=stated(2), c=stated(4))
+
+    assert made.benchmarks["source_ids"].to_list() == [["b", "c"], ["a"]]
 
 
 def test_what_one_source_leaves_out_another_of_the_release_states() -> None:

@@ -199,7 +199,7 @@ def test_the_weakest_slice_falls_shortest_of_what_its_mix_gives() -> None:
 
 
 def test_of_slices_as_weak_the_one_with_more_items_comes_first() -> None:
-    about, members = make_slices(small=["quiz:0"], large=["quiz:1", "quiz:2"])
+    about, members = make_slices(few=["quiz:0"], more=["quiz:1", "quiz:2"])
     scores = answers(ada=[1, 1, 1])
     with make_warehouse(scores=scores) as connection:
         counted = connection.sql("from mart.item_scores").pl()
@@ -209,4 +209,4 @@ def test_of_slices_as_weak_the_one_with_more_items_comes_first() -> None:
     ) as connection:
         found = connection.sql("from mart.weakest_slices order by all").pl()
 
-    assert found["slice_name"].to_list() == ["large", "small"]
+    assert found["slice_name"].to_list() == ["more", "few"]
