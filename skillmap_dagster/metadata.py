@@ -67,7 +67,7 @@ def preview(rows: pl.DataFrame) -> str:
 def png_uri(figure: Figure) -> str:
     """The figure as a ``data:`` URI."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=80, bbox_inches="tight")
+    figure.savefig(buffer, format="png", dpi=80)
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
 
 

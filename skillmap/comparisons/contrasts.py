@@ -10,7 +10,11 @@ from scipy.special import ndtri  # pyright: ignore[reportMissingTypeStubs]
 
 from skillmap.comparisons.pair_clusters import pair_cluster_sums, positive_sums
 from skillmap.comparisons.pair_sums import Pairs, PairSums, all_pairs, pair_sums
-from skillmap.comparisons.paired import mcnemar_p_values, newcombe_paired_interval
+from skillmap.comparisons.paired import (
+    mcnemar_p_values,
+    newcombe_paired_interval,
+    scaled_mcnemar_p_values,
+)
 from skillmap.comparisons.result_matrix import ResultMatrix, result_matrix
 from skillmap.errors import InvalidInputError
 from skillmap.metrics.clustered import (
@@ -34,6 +38,9 @@ Flags = NDArray[np.bool_]
 
 VERDICTS = ("better", "worse", "tied", "not enough evidence")
 TESTS = ("mcnemar exact", "clustered t")
+
+# Level at which the clusters of a test are counted as independent items.
+_LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,20 +76,33 @@ class _Cells:
         sums = self.differences
         return self.is_binary & (sums.n_clusters == sums.n_items)
 
+    def effective(self, confidence_level: float) -> Floats:
+        """Independent items that tell as much, as few as t asks for."""
+        sums = self.differences
+        widened = widened_items(
+            effective_items(sums), sums.n_clusters, confidence_level=confidence_level
+        )
+        return np.where(self.is_exact, sums.n_items, widened)
+
     def p_values(self) -> Floats:
         """McNemar's exact p, or the clustered t test's where it does not hold.
 
-        That of right and wrong scores is never below the exact p of independent
-        items: clusters are no evidence, and the t is approximate for few items.
+        That of right and wrong scores is never below the exact p of as many
+        independent items as they are worth: t alone is too sure of few clusters.
         """
         sums = self.differences
         p = np.full(sums.total.shape, np.nan)
-        binary = self.is_binary & (sums.n_items > 0)
-        ahead = (sums.item_squares[binary] + sums.total[binary]) / 2
-        p[binary] = mcnemar_p_values(ahead, ahead - sums.total[binary])
-        graded, shared = ~self.is_binary, self.is_binary & ~self.is_exact
-        p[graded] = clustered_p_value(sums.part(graded))
-        p[shared] = np.maximum(p[shared], clustered_p_value(sums.part(shared)))
+        exact = self.is_exact & (sums.n_items > 0)
+        ahead = (sums.item_squares + sums.total) / 2
+        p[exact] = mcnemar_p_values(ahead[exact], (ahead - sums.total)[exact])
+        other = ~self.is_exact
+        p[other] = clustered_p_value(sums.part(other))
+        shared = other & self.is_binary & (sums.n_items > 0)
+        share = self.part(shared).effective(_LEVEL) / sums.n_items[shared]
+        by_items = scaled_mcnemar_p_values(
+            share * ahead[shared], share * (ahead - sums.total)[shared]
+        )
+        p[shared] = np.maximum(p[shared], by_items)
         return p
 
     def interval(self, confidence_level: float) -> Interval:
@@ -92,11 +112,7 @@ class _Cells:
         [0, 1] have at most the variance of right and wrong.
         """
         sums = self.differences
-        effective = effective_items(sums)
-        widened = widened_items(
-            effective, sums.n_clusters, confidence_level=confidence_level
-        )
-        n = np.where(self.is_exact, sums.n_items, widened)
+        n = self.effective(confidence_level)
         low, high = newcombe_paired_interval(
             self.accuracy_a,
             self.accuracy_b,

@@ -3,7 +3,11 @@
 from typing import cast
 
 import numpy as np
-from scipy.special import bdtr, gammaln  # pyright: ignore[reportMissingTypeStubs]
+from scipy.special import (  # pyright: ignore[reportMissingTypeStubs]
+    bdtr,
+    betainc,
+    gammaln,
+)
 
 from skillmap.errors import InvalidInputError
 from skillmap.metrics.clustered import Integers
@@ -110,6 +114,27 @@ def mcnemar_p_values(
         seen = np.where(2 * k == n, 0.5, 1.0) * _chance_of_half(k, n)
         p = np.where(n > 0, p - seen, 1.0)
     return p[inverse].reshape(n_only_a.shape)
+
+
+def scaled_mcnemar_p_values(n_only_a: Floats, n_only_b: Floats) -> Floats:
+    """Exact p of counts that need not be whole, such as effective ones.
+
+    Args:
+        n_only_a: From 0, any shape.
+        n_only_b: From 0, same shape.
+
+    Returns:
+        In (0, 1]; `mcnemar_p_values` for whole counts.
+
+    Source:
+        The binomial tail as an incomplete beta integral, which has no gaps; counts
+        over a design effect as in Rao and Scott (1992), Biometrics 48, 577-585.
+    """
+    fewer = np.minimum(n_only_a, n_only_b)
+    more = np.maximum(n_only_a, n_only_b)
+    # I(n - k, k + 1) at one half; no such integral where nothing differs.
+    tail = cast("Floats", betainc(np.maximum(more, 1e-300), fewer + 1, 0.5))
+    return np.where(more > 0, np.minimum(2 * tail, 1.0), 1.0)
 
 
 def _chance_of_half(k: Integers, n: Integers) -> Floats:

@@ -4,6 +4,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy.special import stdtr  # pyright: ignore[reportMissingTypeStubs]
 
 from skillmap.comparisons.result_matrix import ResultMatrix, result_matrix
@@ -23,6 +24,9 @@ class _Part(NamedTuple):
     @property
     def mean(self) -> Floats:
         return self.total / np.maximum(self.n_items, 1)
+
+    def part(self, index: NDArray[np.bool_]) -> "_Part":
+        return _Part(self.n_items[index], self.n_clusters[index], self.total[index])
 
 
 def slice_weaknesses(
@@ -76,7 +80,7 @@ def slice_weaknesses(
         "difference": difference,
         "difference_low": np.maximum(difference - half, -1.0),
         "difference_high": np.minimum(difference + half, 1.0),
-        "p_value": _p_values(difference, error, n_clusters),
+        "p_value": _p_values(inside.part(has_both), rest.part(has_both), error),
     }
     q_value = benjamini_hochberg(values["p_value"])
     return pl.DataFrame(
@@ -97,13 +101,27 @@ def slice_weaknesses(
     )
 
 
-def _p_values(difference: Floats, error: Floats, n_clusters: Floats) -> Floats:
+def _p_values(inside: _Part, rest: _Part, error: Floats) -> Floats:
+    """By clustered t, and never below that with the variance of equal accuracies.
+
+    A slice that is nearly all right or all wrong has little variance of its own, and
+    none of that is evidence.
+    """
+    difference = inside.mean - rest.mean
+    pooled = (inside.total + rest.total) / (inside.n_items + rest.n_items)
+    of_one = 1 / inside.n_items + 1 / rest.n_items
+    own = (
+        inside.mean * (1 - inside.mean) / inside.n_items
+        + rest.mean * (1 - rest.mean) / rest.n_items
+    )
+    effect = np.maximum(error**2 / np.where(own > 0, own, np.inf), 1.0)
+    at_null = np.sqrt(effect * pooled * (1 - pooled) * of_one)
+    n_clusters = np.minimum(inside.n_clusters, rest.n_clusters)
     with np.errstate(invalid="ignore", divide="ignore"):
-        t = np.where(difference == 0, 0.0, np.abs(difference) / error)
+        t = np.abs(difference) / np.maximum(error, at_null)
+    t = np.where(difference == 0, 0.0, t)
     p = 2 * cast("Floats", stdtr(np.maximum(n_clusters - 1, 1), -t))
-    # As many equal clusters as there are could be a matter of signs.
-    least = np.exp2(1 - np.maximum(n_clusters, 1))
-    return np.where(n_clusters > 1, np.clip(p, least, 1.0), np.nan)
+    return np.where(n_clusters > 1, p, np.nan)
 
 
 def _parts(results: ResultMatrix) -> tuple[_Part, _Part, Floats]:

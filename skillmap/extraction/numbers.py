@@ -42,6 +42,7 @@ _UP_TO_RESULT = r"(?s)^.*[=≈]"
 _IN_PARENTHESES = r"\([^()\n]*\)"
 _MOST_OF_A_PHRASE = 100
 _TAIL_LENGTH = 600
+_LONGEST_NUMBER = 200
 
 _GROUPED_BY_SPACES = re.compile(r"(?<!\d)\d{1,3}(?: \d{3})+(?![\d/])")
 
@@ -158,6 +159,8 @@ def _numbers(found: pl.DataFrame, method: str) -> pl.DataFrame:
 
 
 def _canonical(token: str) -> str | None:
+    if len(token) > _LONGEST_NUMBER:
+        return None
     token = re.sub("[$€£,]", "", token).strip()
     token = _GROUPED_BY_SPACES.sub(lambda match: match[0].replace(" ", ""), token)
     value = value_of("".join(plain_arithmetic(token).lower().split()))

@@ -17,6 +17,7 @@ _ITEM_SCORES = next(view for view in VIEWS if view.name == "item_scores")
     mart.MODEL_ACCURACY,
     group="marts",
     reads=[core.SCORES, core.EVAL_RUNS, core.ITEMS],
+    code_version="2",
     picture=pictures.intervals(label=("model_id", "benchmark_id")),
 )
 def model_accuracy(lake: Lake) -> pl.DataFrame:
@@ -31,6 +32,7 @@ def model_accuracy(lake: Lake) -> pl.DataFrame:
     mart.SLICE_ACCURACY,
     group="marts",
     reads=[core.SCORES, core.SLICES, core.SLICE_ITEMS],
+    code_version="2",
     picture=pictures.intervals(label=("model_id", "slice_name")),
 )
 def slice_accuracy(lake: Lake) -> pl.DataFrame:

@@ -12,8 +12,7 @@ with counted as (
         coalesce(is_drifted, false) as is_drifted,
         coalesce(not is_prediction_in_response, false) as is_unsupported,
         case
-            when outcome in ('unparsed', 'refusal', 'empty', 'truncated')
-                then coalesce(score, 0)
+            when outcome in ('unparsed', 'refusal', 'empty', 'truncated') then 0
             when outcome in ('correct', 'wrong', 'partial') then score
         end as counted_score
     from core.scores
