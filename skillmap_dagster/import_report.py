@@ -8,6 +8,7 @@ import polars as pl
 from skillmap import sql
 from skillmap.contracts import TABLES, core, mart
 from skillmap.parsing import suspicion
+from skillmap.results.eval_runs import SOURCE_EXTRACTOR
 from skillmap_dagster.importing import Registered, Request, register
 from skillmap_dagster.quality.audit import tables_read
 from skillmap_dagster.resources.lake import Lake
@@ -63,7 +64,9 @@ def suspicious(lake: Lake) -> pl.DataFrame:
 def _suspicious(lake: Lake, benchmark_id: str) -> pl.DataFrame:
     names = {"benchmark_id": "benchmark", "model_id": "model", "item_id": "native_id"}
     response = ["eval_run_id", "item_id", "epoch"]
-    scores = lake.scan(core.SCORES, benchmark=benchmark_id)
+    scores = lake.scan(core.SCORES, benchmark=benchmark_id).filter(
+        pl.col("extractor") == SOURCE_EXTRACTOR
+    )
     results = (
         lake.scan(core.RESPONSES, benchmark=benchmark_id)
         .join(scores.select(*response, "outcome", "score"), on=response)

@@ -22,6 +22,7 @@ from skillmap_dagster.planning import (
     cell_task,
 )
 from skillmap_dagster.resources.home import home_resources
+from skillmap_dagster.resources.locking import exclusive
 
 _INSTANCE_CONFIG = """\
 telemetry:
@@ -68,13 +69,10 @@ class Platform:
         """The platform in ``home``, which is made if it is not there."""
         folder = (home / "dagster").resolve()
         folder.mkdir(parents=True, exist_ok=True)
-        config = folder / "dagster.yaml"
-        if not config.exists():
-            config.write_text(_INSTANCE_CONFIG, "utf-8")
         resources = home_resources(home)
         return cls(
             home=home,
-            instance=instance or DagsterInstance.from_config(str(folder)),
+            instance=instance or _instance(folder),
             resources=resources,
             planner=Planner(resources),
             definitions=dg.Definitions(
@@ -199,6 +197,15 @@ class Platform:
                 )
                 if not known:
                     lake.remove(table, partition)
+
+
+def _instance(folder: Path) -> DagsterInstance:
+    config = folder / "dagster.yaml"
+    # Two processes that make its databases at once would both fail.
+    with exclusive(folder / "opening.lock"):
+        if not config.exists():
+            config.write_text(_INSTANCE_CONFIG, "utf-8")
+        return DagsterInstance.from_config(str(folder))
 
 
 def _failures(result: dg.ExecuteInProcessResult) -> list[str]:

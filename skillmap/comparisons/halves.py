@@ -30,8 +30,8 @@ def confirmation_half(cluster_ids: pl.Series, *, seed: int) -> Integers:
 
     Examples:
         >>> ids = pl.Series([f"quiz:{i}" for i in range(1000)])
-        >>> int(confirmation_half(ids, seed=0).sum())
-        498
+        >>> 450 < int(confirmation_half(ids, seed=0).sum()) < 550
+        True
     """
     letters = _letters(cluster_ids)
     hashed = np.full(cluster_ids.len(), _FNV_OFFSET)

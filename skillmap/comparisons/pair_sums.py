@@ -6,18 +6,22 @@ one batched product serves all of them.
 """
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skillmap.comparisons.result_matrix import ResultMatrix
-from skillmap.metrics.clustered import Integers
+from skillmap.metrics.clustered import Integers, sparse_sums
 from skillmap.metrics.intervals import Floats
 
 _STRIP = 32
 # Values that a block of products may hold.
-_BLOCK_VALUES = 8_000_000
+_BLOCK_VALUES = 4_000_000
+# Up to here, whole numbers are exact in single precision.
+_EXACT = 2**24
+# Sums of fractions that should cancel miss zero by far less.
+_ROUNDING = 1e-9
 
 
 class Pairs(NamedTuple):
@@ -59,6 +63,20 @@ class _Groups(NamedTuple):
     half: Integers
 
 
+class _Table(NamedTuple):
+    """What is multiplied, by item: who answered, then the scores.
+
+    Attributes:
+        values: Shape ``(n_items + 1, n_patterns + n_models)``; the last row is 0.
+        pattern: Pattern of answered items of each model, a column of ``values``.
+        n_patterns: Different patterns: one where all models answered the same.
+    """
+
+    values: Floats
+    pattern: Integers
+    n_patterns: int
+
+
 def all_pairs(n_models: int) -> Pairs:
     """Each two models once, the earlier one first."""
     a, b = np.triu_indices(n_models, k=1)
@@ -76,12 +94,7 @@ def pair_sums(results: ResultMatrix, halves: Integers, pairs: Pairs) -> PairSums
     Returns:
         Sums, exact for scores of 0 and 1.
     """
-    # Sums of 0 and 1 over a strip are exact in single precision.
-    kind = np.float32 if results.is_binary.all() else np.float64
-    known = results.is_counted.astype(kind)
-    nothing = np.zeros((1, 2 * results.models.len()), kind)
-    table = np.concatenate([known, results.scores.astype(kind)], axis=1)
-    table = np.concatenate([table, nothing])
+    table = _table(results)
     groups = _groups(results, halves)
     n_slices, n_pairs = results.membership.n_groups, pairs.a.size
     found = PairSums(
@@ -89,15 +102,30 @@ def pair_sums(results: ResultMatrix, halves: Integers, pairs: Pairs) -> PairSums
         largest_share=np.zeros((n_slices, n_pairs)),
         is_sign_stable=np.zeros((n_slices, n_pairs), np.bool_),
     )
-    for first, last in _blocks(groups.slice_index, width=table.shape[1]):
+    for first, last in _blocks(groups.slice_index, width=table.values.shape[1]):
         block = _Groups(
             groups.item[groups.start[first] : groups.start[last]],
             groups.start[first : last + 1] - groups.start[first],
             *(part[first:last] for part in groups[2:]),
         )
-        products = _products(table, block)
-        _fill(found, block, _of_pairs(products, pairs, results.models.len()))
+        products = _products(table.values, block)
+        _fill(found, block, _of_pairs(products, pairs, table))
     return found
+
+
+def _table(results: ResultMatrix) -> _Table:
+    # Sums of 0 and 1 are exact in single precision up to 2**24; to the type checker
+    # the two are one.
+    is_exact = results.is_binary.all() and results.items.len() < _EXACT
+    kind = cast("type[np.float64]", np.float32) if is_exact else np.float64
+    bits = np.packbits(results.is_counted, axis=0)
+    _, first, pattern = np.unique(bits, axis=1, return_index=True, return_inverse=True)
+    patterns = results.is_counted[:, first].astype(kind)
+    columns = [patterns, results.scores.astype(kind)]
+    width = patterns.shape[1] + results.models.len()
+    values = np.zeros((results.items.len() + 1, width), kind)
+    np.concatenate(columns, axis=1, out=values[:-1])
+    return _Table(values, pattern.astype(np.int64), patterns.shape[1])
 
 
 def _groups(results: ResultMatrix, halves: Integers) -> _Groups:
@@ -115,7 +143,7 @@ def _groups(results: ResultMatrix, halves: Integers) -> _Groups:
 
 def _blocks(slice_index: Integers, *, width: int) -> list[tuple[int, int]]:
     """Ranges of groups, whole slices each, whose products fit in memory."""
-    most = max(1, _BLOCK_VALUES // width**2)
+    most = max(1, _BLOCK_VALUES // max(width**2, 1))
     starts = np.append(_starts(slice_index), slice_index.size)
     bounds = [0]
     while bounds[-1] < slice_index.size:
@@ -132,7 +160,7 @@ def _starts(codes: Integers) -> Integers:
     return np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
 
 
-def _products(table: NDArray[np.floating], block: _Groups) -> Floats:
+def _products(table: Floats, block: _Groups) -> Floats:
     """Sum of the outer products of rows of the table over each group."""
     sizes = np.diff(block.start)
     n_strips = -(-sizes // _STRIP)
@@ -146,60 +174,68 @@ def _products(table: NDArray[np.floating], block: _Groups) -> Floats:
     owner = np.repeat(np.arange(sizes.size), n_strips)
 
     width = table.shape[1]
-    total = np.zeros((sizes.size, width, width))
+    total = np.zeros((sizes.size, width * width), table.dtype)
     step = max(1, _BLOCK_VALUES // width**2)
     for top in range(0, len(strips), step):
         rows = table[strips[top : top + step]]
         product = np.matmul(rows.transpose(0, 2, 1), rows)
         owners = owner[top : top + step]
-        starts = _starts(owners)
-        total[owners[starts]] += np.add.reduceat(
-            product, starts, axis=0, dtype=np.float64
+        first, last = int(owners[0]), int(owners[-1]) + 1
+        total[first:last] += _summed(
+            owners - first, product.reshape(len(rows), -1), n_rows=last - first
         )
-    return total
+    return total.reshape(-1, width, width)
 
 
-def _of_pairs(products: Floats, pairs: Pairs, n_models: int) -> Floats:
+def _of_pairs(products: Floats, pairs: Pairs, table: _Table) -> Floats:
     """Items and sums of a, b and both, shape ``(4, n_groups, n_pairs)``."""
-    a, b, m = pairs.a, pairs.b, n_models
+    answered_a, answered_b = table.pattern[pairs.a], table.pattern[pairs.b]
+    a, b = table.n_patterns + pairs.a, table.n_patterns + pairs.b
     return np.stack(
         [
+            products[:, answered_a, answered_b],
+            products[:, a, answered_b],
+            products[:, b, answered_a],
             products[:, a, b],
-            products[:, m + a, b],
-            products[:, m + b, a],
-            products[:, m + a, m + b],
         ]
     )
 
 
+def _summed(owner: Integers, values: Floats, *, n_rows: int) -> Floats:
+    """Sums of the rows of each owner."""
+    return sparse_sums(owner, np.arange(owner.size), values, n_rows=n_rows)
+
+
 def _fill(found: PairSums, block: _Groups, sums: Floats) -> None:
+    first, last = int(block.slice_index[0]), int(block.slice_index[-1]) + 1
     for half in (0, 1):
         of_half = np.flatnonzero(block.half == half)
-        starts = _starts(block.slice_index[of_half])
-        if starts.size:
-            total = np.add.reduceat(sums[:, of_half], starts, axis=1)
-            slices = block.slice_index[of_half][starts]
-            for array, values in zip(found[:4], total, strict=True):
-                array[half, slices] = values
+        owner = block.slice_index[of_half] - first
+        for array, values in zip(found[:4], sums, strict=True):
+            array[half, first:last] = _summed(
+                owner, values[of_half], n_rows=last - first
+            )
     _fill_mix(found, block, sums)
 
 
 def _fill_mix(found: PairSums, block: _Groups, sums: Floats) -> None:
     """What the mix of benchmarks does to the difference."""
+    first, last = int(block.slice_index[0]), int(block.slice_index[-1]) + 1
     starts = _starts(block.slice_index * (block.benchmark.max() + 1) + block.benchmark)
-    n_items = np.add.reduceat(sums[0], starts, axis=0)
-    difference = np.add.reduceat(sums[1] - sums[2], starts, axis=0)
-    owner = block.slice_index[starts]
-    first = _starts(owner)
-    slices = owner[first]
-    spread = np.repeat(np.arange(first.size), np.diff(np.append(first, owner.size)))
+    row = np.repeat(np.arange(starts.size), np.diff(np.append(starts, block.half.size)))
+    n_items = _summed(row, sums[0], n_rows=starts.size)
+    difference = _summed(row, sums[1] - sums[2], n_rows=starts.size)
+    owner = block.slice_index[starts] - first
 
-    n_slice_items = np.add.reduceat(n_items, first, axis=0)
-    whole = np.add.reduceat(difference, first, axis=0)
-    largest = np.maximum.reduceat(n_items, first, axis=0)
-    found.largest_share[slices] = largest / np.maximum(n_slice_items, 1)
+    n_slice_items = _summed(owner, n_items, n_rows=last - first)
+    whole = _summed(owner, difference, n_rows=last - first)
+    present = _starts(owner)
+    largest = np.maximum.reduceat(n_items, present, axis=0)
+    slices = owner[present]
+    share = largest / np.maximum(n_slice_items[slices], 1)
+    found.largest_share[first + slices] = share
     # Sums of fractions that should cancel are rounded to 0.
-    sign = np.sign(whole.round(9))
-    keeps = np.sign((whole[spread] - difference).round(9)) == sign[spread]
-    stable = np.logical_and.reduceat(keeps, first, axis=0)
-    found.is_sign_stable[slices] = stable & (sign != 0)
+    rest = (whole[owner] - difference).round(9)
+    turns = np.sign(rest) != np.sign(whole.round(9))[owner]
+    n_turns = _summed(owner, turns.astype(sums.dtype), n_rows=last - first)
+    found.is_sign_stable[first:last] = (n_turns == 0) & (np.abs(whole) > _ROUNDING)

@@ -208,6 +208,7 @@ SCORES = Table(
         ITEM_ID,
         EPOCH,
         text("extractor", "What read the answer; 'source' is the source itself."),
+        text("prediction", "The answer it read; unknown where none.", nullable=True),
         one_of("outcome", "What became of the response.", OUTCOMES),
         fraction("score", "How right it is; NULL where there is none.", nullable=True),
         IS_PRIMARY,

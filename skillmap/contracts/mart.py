@@ -10,7 +10,10 @@ from skillmap.contracts.columns import (
     SLICE_NAME,
     count,
     difference,
+    flag,
     fraction,
+    one_of,
+    text,
 )
 from skillmap.contracts.table import Column, Table
 
@@ -124,5 +127,166 @@ SLICE_ACCURACY = Table(
             "Slice accuracy less the expected: what is left once hard and easy "
             "benchmarks are evened out.",
         ),
+    ),
+)
+
+_MODEL_A = text("model_a", "The first model, by name.")
+_MODEL_B = text("model_b", "The second model.")
+
+SLICE_CONTRASTS = Table(
+    schema="mart",
+    name="slice_contrasts",
+    grain="slice and pair of models",
+    description="Which of two models is better on a slice, on the items that both "
+    "answered. Items that are duplicates of each other are one cluster; p-values are "
+    "corrected over all rows of the table; intervals are 95 %.",
+    primary_key=("slice_id", "model_a", "model_b"),
+    checks={
+        "models_are_in_order": "model_a < model_b",
+        "bounds_hold_difference": "difference between difference_low and "
+        "difference_high",
+        "correction_raises_p": "q_value is null or q_value >= p_value - 0.000000001",
+    },
+    columns=(
+        SLICE_ID,
+        SLICE_NAME,
+        _MODEL_A,
+        _MODEL_B,
+        _N_ITEMS,
+        count("n_clusters", "Independent groups of those items."),
+        fraction("accuracy_a", "Accuracy of the first model on them."),
+        fraction("accuracy_b", "Accuracy of the second."),
+        difference("difference", "Accuracy of the first less that of the second."),
+        difference("difference_low", "Lower bound of the difference."),
+        difference("difference_high", "Upper bound of the difference."),
+        fraction(
+            "p_value",
+            "Chance of such a difference between equal models; unknown for a single "
+            "cluster.",
+            nullable=True,
+        ),
+        one_of("test", "The test of p_value.", ("mcnemar exact", "clustered t")),
+        fraction("q_value", "p-value after Benjamini-Hochberg.", nullable=True),
+        fraction(
+            "q_value_strict",
+            "p-value after Benjamini-Yekutieli, which allows any dependence.",
+            nullable=True,
+        ),
+        difference(
+            "fcr_low",
+            "Lower bound that allows for the rows having been selected; unknown "
+            "where not selected.",
+            nullable=True,
+        ),
+        difference("fcr_high", "Upper bound of the same.", nullable=True),
+        difference(
+            "shrunk_difference",
+            "The difference drawn towards the two models' mean over slices.",
+            nullable=True,
+        ),
+        Column(
+            name="shrunk_difference_low",
+            type="double",
+            description="Lower bound of the shrunk difference.",
+            nullable=True,
+        ),
+        Column(
+            name="shrunk_difference_high",
+            type="double",
+            description="Upper bound of the shrunk difference.",
+            nullable=True,
+        ),
+        Column(
+            name="n_only_a",
+            type="double",
+            description="Items that only the first got right; sum of the leads where "
+            "scores are graded.",
+            minimum=0,
+        ),
+        Column(
+            name="n_only_b",
+            type="double",
+            description="Items that only the second got right.",
+            minimum=0,
+        ),
+        Column(
+            name="minimum_detectable_difference",
+            type="double",
+            description="The difference that would be found in four of five such "
+            "comparisons.",
+            nullable=True,
+            minimum=0,
+        ),
+        difference(
+            "discovery_difference",
+            "The difference on the half of the clusters that hypotheses come from.",
+            nullable=True,
+        ),
+        difference(
+            "confirmation_difference",
+            "The difference on the other half, where nothing was chosen.",
+            nullable=True,
+        ),
+        fraction(
+            "confirmation_p_value",
+            "p-value on that half, for what was discovered on the first.",
+            nullable=True,
+        ),
+        flag("is_confirmed", "Whether the discovery was confirmed."),
+        fraction(
+            "largest_benchmark_share", "Share of the items from one benchmark alone."
+        ),
+        flag(
+            "leave_one_benchmark_out_sign_stable",
+            "Whether the same model is ahead without any one benchmark; unknown for "
+            "a single benchmark.",
+            nullable=True,
+        ),
+        one_of(
+            "verdict",
+            "What the row allows to say of the first model.",
+            ("better", "worse", "tied", "not enough evidence"),
+        ),
+    ),
+)
+
+EXTRACTION_ACCURACY = Table(
+    schema="mart",
+    name="extraction_accuracy",
+    grain="model and benchmark with stored responses",
+    description="Accuracy by the answers that the source read from the responses, and "
+    "by those that our extractor reads from the same responses.",
+    primary_key=("benchmark_id", "model_id"),
+    columns=(
+        BENCHMARK_ID,
+        MODEL_ID,
+        _N_ITEMS,
+        fraction("accuracy_source", "Accuracy by the source's reading."),
+        fraction("accuracy_source_low", "Lower 95 % Wilson bound."),
+        fraction("accuracy_source_high", "Upper 95 % Wilson bound."),
+        fraction("accuracy_reextracted", "Accuracy by our reading."),
+        fraction("accuracy_reextracted_low", "Lower 95 % Wilson bound."),
+        fraction("accuracy_reextracted_high", "Upper 95 % Wilson bound."),
+        count("n_changed_predictions", "Responses that the two read differently."),
+        count("n_gained_predictions", "Responses that only ours reads."),
+        count("n_lost_predictions", "Responses that only the source read."),
+    ),
+)
+
+EXTRACTION_SENSITIVITY = Table(
+    schema="mart",
+    name="extraction_sensitivity",
+    grain="benchmark and pair of models with stored responses",
+    description="Which models change places when the answers are read again from the "
+    "stored responses.",
+    primary_key=("benchmark_id", "model_a", "model_b"),
+    columns=(
+        BENCHMARK_ID,
+        _MODEL_A,
+        _MODEL_B,
+        _N_ITEMS,
+        difference("difference_source", "Accuracy of the first less the second's."),
+        difference("difference_reextracted", "The same by our reading."),
+        flag("is_swapped", "Whether the readings put the models in opposite order."),
     ),
 )

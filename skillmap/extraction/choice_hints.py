@@ -55,16 +55,17 @@ def verdicts(responses: pl.DataFrame) -> pl.DataFrame:
         responses: ``row`` and ``text``.
 
     Returns:
-        ``row``, ``letter`` and ``method``, for the responses that speak so of one
-        option and of no other.
+        ``row``, ``letter`` and ``method``, for the responses that speak so of an
+        option; the letter is null where they speak so of several.
     """
     letters = [
         pl.col("text").str.extract_all(pattern).list.eval(_unconditional(pattern))
         for pattern in (_VERDICT, _CHOSEN, _CHINESE)
     ]
     chosen = pl.concat_list(letters).list.drop_nulls().list.unique()
-    return responses.filter(chosen.list.len() == 1).select(
-        "row", letter=chosen.list.first(), method=pl.lit("verdict")
+    only = pl.when(chosen.list.len() == 1).then(chosen.list.first())
+    return responses.filter(chosen.list.len() > 0).select(
+        "row", letter=only, method=pl.lit("verdict")
     )
 
 
@@ -96,10 +97,15 @@ def lettered_lines(responses: pl.DataFrame) -> pl.DataFrame:
         text.str.len_chars() <= _MOST_IN_A_LONE_LINE
     )
     is_last = text.str.contains(_ENDS_IN_A_LETTER)
+    # "B. Rome:" opens the discussion of an option.
+    is_heading = pl.col("after").str.ends_with(":")
     fits = pl.col("by_text").str.to_uppercase() == pl.col("letter").str.to_uppercase()
     return (
         found.join(options, on="row", how="left", maintain_order="left")
-        .filter((is_whole & pl.col("by_text").is_null()) | fits | (alone & is_last))
+        .filter(
+            ~is_heading
+            & ((is_whole & pl.col("by_text").is_null()) | fits | (alone & is_last))
+        )
         .select("row", "letter", method=pl.lit("lettered_line"))
     )
 

@@ -68,7 +68,7 @@ _SENTENCE_END = (
 )
 _BOXED = r"\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"
 _NO_ANSWER = (
-    r"(?i)^[^.\n]{0,80}?\b(?:none of|not (?:listed|among|in\b|available|given|"
+    r"(?i)^no\b|^[^.\n]{0,80}?\b(?:none of|not (?:listed|among|in\b|available|given|"
     r"provided|here|one of|an? (?:option|choice)|present|included|possible)|cannot|"
     r"can['\x{2019}]t|could not|unable|insufficient|indeterminate|undetermined|"
     r"impossible|unknown|N/A)"

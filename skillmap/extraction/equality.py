@@ -80,6 +80,7 @@ def normal_answer(text: str) -> str:
     text = _LATEX_NAMES.sub("", _FONT.sub(r"\1", text))
     text = _UNBRACED_FRACTION.sub(r"\\frac{\1}{\2}", text)
     text = text.replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac")
+    text = text.replace("{,}", ",")
     for mark in ("\\$", "$", "\\!", "\\,", "\\;", "\\ ", "\\(", "\\)", "^\\circ"):
         text = text.replace(mark, "")
     text = text.replace("\\%", "%").replace("\\{", "{").replace("\\}", "}")

@@ -13,9 +13,9 @@ import polars as pl
 from skillmap.extraction.arithmetic import (
     VULGAR_FRACTIONS,
     canonical_number,
-    plain_arithmetic,
     value_of,
 )
+from skillmap.extraction.equality import normal_answer
 from skillmap.extraction.statements import SEPARATOR, plain, statements
 
 _ANNOTATION = r"<<[^<>\n]*>>"
@@ -141,7 +141,8 @@ def _numbers(found: pl.DataFrame, method: str) -> pl.DataFrame:
     """First or last number of each text, in its shortest spelling."""
     said = (
         plain(pl.col("said"))
-        .str.replace_all(r"\\[$%]|,\\!|\*", "")
+        .str.replace_all(r"\{,\}|,\\!", ",")
+        .str.replace_all(r"\\[$%]|\*", "")
         .str.replace_all(_TIME, " ")
         .str.replace_all(_OPERATION, "$1 ~ ")
     )
@@ -163,7 +164,7 @@ def _canonical(token: str) -> str | None:
         return None
     token = re.sub("[$€£,]", "", token).strip()
     token = _GROUPED_BY_SPACES.sub(lambda match: match[0].replace(" ", ""), token)
-    value = value_of("".join(plain_arithmetic(token).lower().split()))
+    value = value_of(normal_answer(token))
     if value is None:
         return None
     is_fraction = "/" in token or "frac" in token

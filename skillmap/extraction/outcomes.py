@@ -12,6 +12,14 @@ from skillmap.extraction.option_texts import letter_of_text
 EXTRACTION_SCHEMA = pl.Schema(
     {"prediction": pl.String(), "outcome": pl.String(), "method": pl.String()}
 )
+_RIGHT_SCHEMA = pl.Schema(
+    {
+        "row": pl.UInt32(),
+        "prediction": pl.String(),
+        "method": pl.String(),
+        "is_right": pl.Boolean(),
+    }
+)
 
 _REQUIRED = ("response", "choices", "answer", "finish_reason")
 # As lm-eval, Inspect, and the interfaces of model hosts name them.
@@ -99,10 +107,13 @@ def extract(responses: pl.DataFrame) -> pl.DataFrame:
     known = _readable(responses)
     has_options = pl.col("choices").list.len() > 0
     lettered, free = known.filter(has_options), known.filter(~has_options)
-    letters = _with_right(lettered, stated_letters(lettered), _gold_letters(lettered))
-    values = _with_right(free, stated_values(free), free["answer"])
-    read = pl.concat([letters, values]).sort("row")
-    return known.join(read, on="row", maintain_order="left").select(
+    read = [_RIGHT_SCHEMA.to_frame()]
+    if not lettered.is_empty():
+        gold = _gold_letters(lettered)
+        read.append(_with_right(lettered, stated_letters(lettered), gold))
+    if not free.is_empty():
+        read.append(_with_right(free, stated_values(free), free["answer"]))
+    return known.join(pl.concat(read), on="row", maintain_order="left").select(
         "prediction", _outcome(), "method"
     )
 

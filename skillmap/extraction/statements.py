@@ -15,6 +15,7 @@ _QUALITY = (
     r"most accurate"
 )
 _ANNOUNCEMENT = (
+    r"(?i-u:\bno (?:correct|right|valid) (?:answer|option|choice))|"
     r"(?i-u:\banswer)|\\boxed|\\fbox|"
     rf"(?i-u:\b(?:{_QUALITY})(?: available| given| possible| matching)?"
     r" (?:options?|choices?|match|statement)\b)|(?i-u:\bclosest\b)|答案|#{4}"

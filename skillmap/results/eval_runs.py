@@ -6,6 +6,8 @@ from typing import NamedTuple
 import polars as pl
 
 from skillmap.contracts import core
+from skillmap.extraction import EXTRACTOR_VERSION
+from skillmap.extraction.outcomes import extract
 from skillmap.ids import eval_run_id, item_id
 from skillmap.items.matching import BenchmarkOrder, BenchmarkSource, record_keys
 from skillmap.items.releases import is_contradiction, with_stated_content
@@ -163,11 +165,15 @@ def _parts_of_runs(by_source: Mapping[str, pl.DataFrame]) -> list[list[str]]:
 def _with_drift(
     results: pl.DataFrame, source: BenchmarkSource, items: pl.DataFrame
 ) -> pl.DataFrame:
-    stated = with_stated_content(source.parsed.items).select("position", *_STATED)
+    stated = with_stated_content(source.parsed.items).select(
+        "position", "choices", "answer", *_STATED
+    )
     current = with_stated_content(items).select(
         "item_id",
-        "choices",
-        *(pl.col(name).alias(f"{name}_current") for name in _STATED),
+        *(
+            pl.col(name).alias(f"{name}_current")
+            for name in (*_STATED, "choices", "answer")
+        ),
     )
     joined = (
         results.drop("question_hash")
@@ -177,8 +183,33 @@ def _with_drift(
     can_tell = pl.all_horizontal(
         pl.col("question_hash", "question_hash_current").is_not_null()
     )
+    # A response is read by the options and the answer that its source states: those
+    # are what the model was asked.
+    has_choices = pl.col("choices").list.len() > 0
     return joined.with_columns(
-        is_drifted=pl.when(can_tell).then(is_contradiction("_current"))
+        is_drifted=pl.when(can_tell).then(is_contradiction("_current")),
+        choices=pl.when(has_choices).then("choices").otherwise("choices_current"),
+        answer=pl.coalesce("answer", "answer_current"),
+    )
+
+
+def _reextracted(responses: pl.DataFrame) -> pl.DataFrame:
+    """What our own extractor reads from the responses that were kept."""
+    kept = responses.filter(
+        pl.col("response").is_not_null(), pl.col("answer").is_not_null()
+    )
+    asked = kept.select(
+        "response", "choices", "answer", finish_reason=pl.lit(None, pl.String)
+    )
+    read = extract(asked).select("prediction", "outcome")
+    score = pl.when(pl.col("outcome") == "correct").then(1.0)
+    return kept.drop("prediction", "outcome", "score").with_columns(
+        *read.get_columns(),
+        read.select(
+            score=score.when(pl.col("outcome") == "wrong").then(0.0)
+        ).to_series(),
+        extractor=pl.lit(EXTRACTOR_VERSION),
+        is_prediction_in_response=pl.lit(None, pl.Boolean),
     )
 
 
@@ -198,8 +229,10 @@ def _cell(runs: pl.DataFrame, responses: pl.DataFrame) -> Cell:
         extractor=pl.lit(SOURCE_EXTRACTOR),
         is_prediction_in_response=prediction_in_response(ordered),
     )
+    names = core.SCORES.polars_schema.names()
+    readings = [scored.select(names), _reextracted(ordered).select(names)]
     return Cell(
         eval_runs=runs.select(core.EVAL_RUNS.polars_schema.names()),
         responses=ordered.select(core.RESPONSES.polars_schema.names()),
-        scores=scored.select(core.SCORES.polars_schema.names()),
+        scores=pl.concat(readings).sort("eval_run_id", "item_id", "epoch", "extractor"),
     )

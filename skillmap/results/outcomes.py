@@ -58,3 +58,19 @@ def with_outcome(results: pl.DataFrame) -> pl.DataFrame:
         .then(score)
     )
     return results.with_columns(outcome=outcome, score=implied)
+
+
+def with_counted_score(scores: pl.DataFrame) -> pl.DataFrame:
+    """``scores`` with the score that counts by the policy; null where left out.
+
+    The same as the view ``mart.item_scores`` counts, before epochs are averaged.
+
+    Args:
+        scores: Has ``outcome`` and ``score``.
+    """
+    return scores.with_columns(
+        score=pl.when(pl.col("outcome").is_in(COUNTED_AS_WRONG))
+        .then(0.0)
+        .when(~pl.col("outcome").is_in(LEFT_OUT))
+        .then("score")
+    )

@@ -3,9 +3,13 @@
 import polars as pl
 
 from skillmap import sql
+from skillmap.comparisons import contrasts
 from skillmap.contracts import core, mart
 from skillmap.contracts.views import VIEWS
+from skillmap.extraction import EXTRACTOR_VERSION, sensitivity
 from skillmap.metrics import accuracy
+from skillmap.results.eval_runs import SOURCE_EXTRACTOR
+from skillmap.results.outcomes import with_counted_score
 from skillmap_dagster import pictures
 from skillmap_dagster.assets.table_asset import table_asset
 from skillmap_dagster.resources.lake import Lake
@@ -37,11 +41,58 @@ def model_accuracy(lake: Lake) -> pl.DataFrame:
 )
 def slice_accuracy(lake: Lake) -> pl.DataFrame:
     """Accuracy of every model on every skill slice, beside its own overall."""
+    return accuracy.slice_accuracy(
+        lake.read(core.SLICE_ITEMS), lake.read(core.SLICES), _item_scores(lake)
+    )
+
+
+@table_asset(
+    mart.SLICE_CONTRASTS,
+    group="marts",
+    reads=[core.SCORES, core.SLICES, core.SLICE_ITEMS, core.ITEM_GROUPS],
+    picture=pictures.counts_of("verdict"),
+)
+def slice_contrasts(lake: Lake) -> pl.DataFrame:
+    """Which of two models is better on each slice, and how sure that is."""
+    duplicates = lake.read(core.ITEM_GROUPS).filter(pl.col("kind") == "near")
+    return contrasts.slice_contrasts(
+        _item_scores(lake),
+        lake.read(core.SLICE_ITEMS).select("slice_id", "item_id"),
+        lake.read(core.SLICES).select("slice_id", "slice_name"),
+        duplicates.select("item_id", cluster_id="group_id"),
+    )
+
+
+@table_asset(mart.EXTRACTION_ACCURACY, group="marts", reads=[core.SCORES])
+def extraction_accuracy(lake: Lake) -> pl.DataFrame:
+    """Accuracy by the source's reading of the answers, and by ours."""
+    return sensitivity.extraction_sensitivity(*_readings(lake))
+
+
+@table_asset(
+    mart.EXTRACTION_SENSITIVITY,
+    group="marts",
+    reads=[core.SCORES],
+    picture=pictures.counts_of("is_swapped"),
+)
+def extraction_sensitivity(lake: Lake) -> pl.DataFrame:
+    """Which models change places when the answers are read again."""
+    return sensitivity.extraction_order(*_readings(lake))
+
+
+def _item_scores(lake: Lake) -> pl.DataFrame:
     with lake.session([core.SCORES]) as connection:
         connection.sql(_ITEM_SCORES.ddl()[0])
-        scores = connection.sql(
+        return connection.sql(
             "select * from mart.item_scores where score is not null"
         ).pl()
-    return accuracy.slice_accuracy(
-        lake.read(core.SLICE_ITEMS), lake.read(core.SLICES), scores
+
+
+def _readings(lake: Lake) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Scores that count, of the primary runs, by the source and by our extractor."""
+    counted = with_counted_score(lake.scan(core.SCORES).filter("is_primary").collect())
+    by = pl.col("extractor")
+    return (
+        counted.filter(by == SOURCE_EXTRACTOR),
+        counted.filter(by == EXTRACTOR_VERSION),
     )

@@ -60,7 +60,7 @@ def responses(partition: Partition, lake: Lake, registry: Registry) -> pl.DataFr
     reads=[core.ITEMS, core.BENCHMARKS, core.RESPONSES],
     narrowed=_NARROWED,
     sources="cell",
-    code_version="2",
+    code_version="3",
     picture=pictures.counts_of("outcome"),
 )
 def scores(partition: Partition, lake: Lake, registry: Registry) -> pl.DataFrame:

@@ -1,6 +1,5 @@
 """The published DuckDB file: built beside the old one, checked, renamed over it."""
 
-import fcntl
 import os
 import time
 import uuid
@@ -21,6 +20,7 @@ from skillmap.contracts.views import VIEWS
 from skillmap.errors import ContractError, InvalidInputError
 from skillmap_dagster.quality.audit import Finding, rule_finding
 from skillmap_dagster.resources.lake import Lake, inputs_of
+from skillmap_dagster.resources.locking import exclusive
 
 _READ_ONLY = 0o444
 _SECONDS_KEPT = 7 * 24 * 3600.0
@@ -66,7 +66,7 @@ class Warehouse(dg.ConfigurableResource):
         target = Path(self.file)
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = target.with_name(f".{uuid.uuid4().hex}.duckdb")
-        with _exclusive(target.with_suffix(".lock")):
+        with exclusive(target.with_suffix(".lock")):
             try:
                 published = self._build(temporary, lake)
                 stopped = [f for f in published.findings if f.stops]
@@ -214,10 +214,3 @@ def _content_of(lake: Lake) -> str:
             stored = lake.stored(table, partition)
             parts.append(f"{partition}={stored.content if stored else None}")
     return inputs_of(parts)
-
-
-@contextmanager
-def _exclusive(lock: Path) -> Iterator[None]:
-    with lock.open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

@@ -5,9 +5,16 @@ import pytest
 
 from skillmap.contracts import core
 from skillmap.contracts.audit import violations
+from skillmap.extraction import EXTRACTOR_VERSION
 from skillmap.items.matching import BenchmarkSource
 from skillmap.items.releases import benchmark_releases
-from skillmap.results.eval_runs import Cell, ModelSource, cell, matched_results
+from skillmap.results.eval_runs import (
+    SOURCE_EXTRACTOR,
+    Cell,
+    ModelSource,
+    cell,
+    matched_results,
+)
 from tests.builders import (
     NO_ORDER,
     make_items,
@@ -17,6 +24,11 @@ from tests.builders import (
     make_warehouse,
     rows_of,
 )
+
+
+def by_source(made: Cell) -> pl.DataFrame:
+    """The scores as the source gave them."""
+    return made.scores.filter(pl.col("extractor") == SOURCE_EXTRACTOR)
 
 
 def cell_of(
@@ -52,9 +64,9 @@ def test_the_results_of_a_source_are_an_eval_run() -> None:
     assert made.responses.select("item_id", "record_position", "response").rows() == [
         (f"quiz:{n}", n, "The answer is A.") for n in range(3)
     ]
-    assert made.scores.select("item_id", "outcome", "score", "extractor").rows() == [
-        (f"quiz:{n}", "correct", 1.0, "source") for n in range(3)
-    ]
+    assert by_source(made).select(
+        "item_id", "outcome", "score", "extractor"
+    ).rows() == [(f"quiz:{n}", "correct", 1.0, "source") for n in range(3)]
 
 
 def test_only_results_of_the_model_are_its_own() -> None:
@@ -63,9 +75,9 @@ def test_only_results_of_the_model_are_its_own() -> None:
     named = cell_of(make_source(results=results))
     nameless = cell_of(make_source(results=results), names=(None,))
 
-    assert named.scores["item_id"].to_list() == ["quiz:0"]
+    assert by_source(named)["item_id"].to_list() == ["quiz:0"]
     assert named.eval_runs["source_model_names"].to_list() == [["ada"]]
-    assert nameless.scores["item_id"].to_list() == ["quiz:2"]
+    assert by_source(nameless)["item_id"].to_list() == ["quiz:2"]
     assert nameless.eval_runs["source_model_names"].to_list() == [["ada"]]
 
 
@@ -83,7 +95,7 @@ def test_a_missing_score_is_not_zero() -> None:
 
     made = cell_of(make_source(results=results))
 
-    assert made.scores.select("outcome", "score").rows() == [
+    assert by_source(made).select("outcome", "score").rows() == [
         ("correct", 1.0),
         ("unscored", None),
         ("unscored", None),
@@ -111,7 +123,7 @@ def test_a_second_result_of_an_item_is_left_out_with_a_reason() -> None:
 
     assert matched["item_id"].to_list() == ["quiz:0", None, "quiz:1"]
     assert matched["reason"].to_list()[1].startswith("the source has another result")
-    assert cell_of(source).scores["score"].to_list() == [1.0, 1.0]
+    assert by_source(cell_of(source))["score"].to_list() == [1.0, 1.0]
 
 
 def test_epochs_are_results_of_their_own_and_no_further_items() -> None:
@@ -120,7 +132,7 @@ def test_epochs_are_results_of_their_own_and_no_further_items() -> None:
     made = cell_of(make_source(results=results))
 
     assert runs_of(made)[0][3:] == (2, 3)
-    assert made.scores["epoch"].to_list() == [0, 1, 0]
+    assert by_source(made)["epoch"].to_list() == [0, 1, 0]
 
 
 def test_the_same_item_of_two_models_in_one_file_is_no_repetition() -> None:
@@ -143,7 +155,7 @@ def test_sources_that_overlap_are_eval_runs_of_their_own_the_larger_primary() ->
         ("quiz:ada:a", ["a"], False, 2, 2),
         ("quiz:ada:b", ["b"], True, 5, 5),
     ]
-    primary = made.scores.filter("is_primary")
+    primary = by_source(made).filter("is_primary")
     assert primary["eval_run_id"].unique().to_list() == ["quiz:ada:b"]
 
 
@@ -209,7 +221,7 @@ def test_a_result_for_another_question_options_or_answer_has_drifted(
     made = cell_of(make_source(items=stated, results=make_results(1)))
 
     assert made.responses["is_drifted"].to_list() == [True]
-    assert made.scores["is_drifted"].to_list() == [True]
+    assert by_source(made)["is_drifted"].to_list() == [True]
     assert made.eval_runs["n_drifted"].to_list() == [1]
 
 
@@ -291,7 +303,7 @@ def test_a_prediction_that_stands_nowhere_in_the_response_is_marked() -> None:
 
     made = cell_of(make_source(results=results))
 
-    marks = made.scores["is_prediction_in_response"].to_list()
+    marks = by_source(made)["is_prediction_in_response"].to_list()
     assert marks == [False, True, None, None]
 
 
@@ -325,7 +337,7 @@ def test_a_run_of_empty_responses_is_refused(
     )
     made = cell_of(make_source(results=results), items=make_items(n))
 
-    with make_warehouse(scores=made.scores) as connection:
+    with make_warehouse(scores=by_source(made)) as connection:
         offenders = rows_of(connection, "checks/responses_are_not_all_empty")
 
     assert offenders["eval_run_id"].to_list() == ["quiz:ada:f1"] * is_refused
@@ -361,3 +373,23 @@ def test_models_with_different_items_are_compared_on_those_of_both() -> None:
 
     assert common == [("quiz:1",), ("quiz:2",)]
     assert counts["coverage"].to_list() == [0.75, 0.75]
+
+
+def test_kept_responses_are_read_again_by_our_extractor() -> None:
+    source = make_source(
+        items=make_stated_items(3, choices=[["x", "y"]] * 3, answer=["A", "B", "A"]),
+        results=make_results(
+            3,
+            response=["The answer is (A).", "The answer is (A).", None],
+            prediction=["A", None, "A"],
+            score=[1.0, None, 1.0],
+        ),
+    )
+
+    made = cell_of(source)
+
+    ours = made.scores.filter(pl.col("extractor") == EXTRACTOR_VERSION)
+    assert ours.select("item_id", "prediction", "outcome", "score").rows() == [
+        ("quiz:0", "A", "correct", 1.0),
+        ("quiz:1", "A", "wrong", 0.0),
+    ]

@@ -5,5 +5,5 @@ select
     eval_run_id,
     item_id
 from core.scores
-where is_drifted
+where is_drifted and extractor = 'source'
 order by eval_run_id, item_id

@@ -6,6 +6,7 @@ select
     count(*) as n_responses,
     count(*) filter (where outcome = 'empty') as n_empty
 from core.scores
+where extractor = 'source'
 group by eval_run_id
 having count(*) >= 10 and n_empty >= 0.99 * n_responses
 order by eval_run_id

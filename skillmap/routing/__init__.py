@@ -1,0 +1,1 @@
+"""Which model should answer an item: policies, and what they would have gained."""

@@ -1,0 +1,281 @@
+"""Effects of labels and text on each model's advantage, pooled by how far they agree.
+
+A mixed model: every label and every direction of the text has an effect on a model's
+advantage, drawn from a normal distribution whose spread is learned for each kind of
+evidence. Little evidence leaves an effect near 0, much lets it be what the data say,
+and a kind of label that says nothing is turned off as a whole.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skillmap.metrics.intervals import Floats
+from skillmap.routing.evidence import RoutingItems
+from skillmap.routing.membership import Integers, dense, rows_of
+from skillmap.routing.relative import RelativeScores, relative_scores
+
+_N_ROUNDS: Final = 12
+# Penalty at the start, and for a model without results: items' variance over effects'
+# variance, about that of effects of 3 points on scores of 0 and 1.
+_START: Final = 150.0
+_PENALTY_RANGE: Final = (5.0, 1e5)
+# One spread for all of a kind takes every item for equally noisy, which makes it too
+# bold; the error of leaving out each item says by how much.
+_CAUTION: Final = (1.0, 2.0, 4.0)
+_ROWS_AT_ONCE: Final = 4_096
+# The kind of evidence that the vectors are.
+TEXT: Final = "text"
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Evidence as columns.
+
+    Attributes:
+        kinds: Of the evidence, ``text`` last if there are vectors.
+        names: Of each column.
+        kind_of: Place in ``kinds`` of each column, shape ``(n_columns,)``.
+    """
+
+    kinds: tuple[str, ...]
+    names: tuple[str, ...]
+    kind_of: Integers
+
+    def rows(self, items: RoutingItems, rows: Integers) -> Floats:
+        """Values of the columns, shape ``(n_rows, n_columns)``."""
+        parts = [
+            items.vectors[rows]
+            if kind == TEXT and items.vectors is not None
+            else dense(rows_of(items.labels[kind].membership, rows))
+            for kind in self.kinds
+        ]
+        return np.hstack([np.zeros((len(rows), 0)), *parts])
+
+
+@dataclass(frozen=True, eq=False)
+class PooledFit:
+    """What `fit_pooled` learned.
+
+    Attributes:
+        design: Columns of the evidence.
+        centre: Mean of the columns over the items learned from.
+        relative: The scores learned from, split.
+        effects: Of each column on each model's advantage, ``(n_columns, n_models)``.
+        penalties: By kind and model: large where a kind of evidence says little.
+        covariances: Of the effects, one a distinct set of items scored.
+        covariance_of: Which of them is a model's, shape ``(n_models,)``.
+        noise: Variance of a model's score about its expectation, by model.
+    """
+
+    design: Design
+    centre: Floats
+    relative: RelativeScores
+    effects: Floats
+    penalties: Floats
+    covariances: tuple[Floats, ...]
+    covariance_of: Integers
+    noise: Floats
+
+    def expected_scores(self, items: RoutingItems, rows: Integers) -> Floats:
+        """Advantage of each model on each item, shape ``(n_rows, n_models)``."""
+        parts = [
+            self.relative.advantages
+            + (self.design.rows(items, some) - self.centre) @ self.effects
+            for some in _blocks(rows)
+        ]
+        return np.concatenate([np.zeros((0, self.effects.shape[1])), *parts])
+
+    def standard_errors(self, items: RoutingItems, rows: Integers) -> Floats:
+        """Posterior standard deviation of each advantage, of the same shape."""
+        errors = np.empty((len(rows), len(self.noise)))
+        away = self.design.rows(items, rows) - self.centre
+        for place, covariance in enumerate(self.covariances):
+            spread = ((away @ covariance) * away).sum(axis=1, keepdims=True)
+            own = self.covariance_of == place
+            errors[:, own] = spread * self.noise[own]
+        return np.sqrt(errors + self.relative.advantage_errors**2)
+
+
+def fit_pooled(
+    items: RoutingItems, rows: Integers, *, kinds: tuple[str, ...]
+) -> PooledFit:
+    """Effects of the evidence on each model's advantage, in the rows given.
+
+    Args:
+        items: With the labels of ``kinds`` and, if ``text`` is one, with vectors.
+        rows: To learn from.
+        kinds: Of evidence, any number.
+
+    Returns:
+        The fit. A model without a comparable result has no effects, and the prior's
+        uncertainty about them.
+
+    Source:
+        MacKay (1992), Bayesian Interpolation, Neural Computation 4, 415-447, for the
+        spreads by their effective number of parameters; one a kind is ours, and the
+        factor chosen by leave-one-out error.
+    """
+    design = _design(items, kinds)
+    relative = relative_scores(items.scores[rows])
+    n_columns, n_models = len(design.names), len(items.model_ids)
+    effects, noise = np.zeros((n_columns, n_models)), np.zeros(n_models)
+    penalties = np.zeros((len(design.kinds), n_models))
+    covariances: list[Floats] = []
+    used = relative.is_observed.any(axis=1)
+    centre = _mean(design, items, rows[used])
+    masks, covariance_of = np.unique(relative.is_observed, axis=1, return_inverse=True)
+    for place in range(masks.shape[1]):
+        own = covariance_of == place
+        some = masks[:, place]
+        found = _fit_group(
+            design, items, rows[some], relative.residuals[some][:, own], centre
+        )
+        effects[:, own], noise[own] = found.effects, found.noise
+        penalties[:, own] = found.penalties[:, np.newaxis]
+        covariances.append(found.covariance)
+    return PooledFit(
+        design,
+        centre,
+        relative,
+        effects,
+        penalties,
+        tuple(covariances),
+        covariance_of.astype(np.int64),
+        noise,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _GroupFit:
+    effects: Floats
+    penalties: Floats
+    covariance: Floats
+    noise: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    gram: Floats
+    products: Floats
+    squares: float
+    n_free: float
+
+
+def _fit_group(
+    design: Design,
+    items: RoutingItems,
+    rows: Integers,
+    residuals: Floats,
+    centre: Floats,
+) -> _GroupFit:
+    """Effects for models that are scored on the same rows."""
+    n_models = len(items.model_ids)
+    # Residuals of an item sum to 0 over the models, so one of them says nothing new.
+    n_free = residuals.shape[1] * (n_models - 1) / n_models
+    gram = np.zeros((len(design.names), len(design.names)))
+    products = np.zeros((len(design.names), residuals.shape[1]))
+    for start, some in zip(
+        range(0, len(rows), _ROWS_AT_ONCE), _blocks(rows), strict=True
+    ):
+        away = design.rows(items, some) - centre
+        gram += away.T @ away
+        products += away.T @ residuals[start : start + _ROWS_AT_ONCE]
+    sums = _Sums(gram, products, float(np.square(residuals).sum()), n_free)
+    penalties = _learned_penalties(sums, design, len(rows))
+    if len(rows):
+        errors = [
+            _left_out_error(
+                sums, factor * penalties, design, items, rows, residuals, centre
+            )
+            for factor in _CAUTION
+        ]
+        penalties = penalties * _CAUTION[int(np.argmin(errors))]
+    inverse = _inverse(sums.gram, penalties[design.kind_of])
+    effects = inverse @ sums.products
+    noise = _noise(sums, effects, n_parameters=0.0, n_rows=len(rows))
+    return _GroupFit(effects, penalties, inverse, noise)
+
+
+def _learned_penalties(sums: _Sums, design: Design, n_rows: int) -> Floats:
+    penalties = np.full(len(design.kinds), _START)
+    sizes = np.bincount(design.kind_of, minlength=len(penalties))
+    for _ in range(_N_ROUNDS if n_rows else 0):
+        inverse = _inverse(sums.gram, penalties[design.kind_of])
+        effects = inverse @ sums.products
+        left = np.bincount(design.kind_of, np.diag(inverse), minlength=len(penalties))
+        n_effective = np.maximum(sizes - penalties * left, 1e-9)
+        noise = _noise(sums, effects, n_parameters=n_effective.sum(), n_rows=n_rows)
+        power = np.bincount(
+            design.kind_of, np.square(effects).sum(axis=1), minlength=len(penalties)
+        )
+        learned = sums.n_free * n_effective * noise / np.maximum(power, 1e-12)
+        penalties = np.clip(learned, *_PENALTY_RANGE)
+    return penalties
+
+
+def _left_out_error(
+    sums: _Sums,
+    penalties: Floats,
+    design: Design,
+    items: RoutingItems,
+    rows: Integers,
+    residuals: Floats,
+    centre: Floats,
+) -> float:
+    """Squared error on each item of a fit that has not seen it."""
+    inverse = _inverse(sums.gram, penalties[design.kind_of])
+    effects = inverse @ sums.products
+    total = 0.0
+    for start, some in zip(
+        range(0, len(rows), _ROWS_AT_ONCE), _blocks(rows), strict=True
+    ):
+        away = design.rows(items, some) - centre
+        leverage = ((away @ inverse) * away).sum(axis=1, keepdims=True)
+        error = residuals[start : start + _ROWS_AT_ONCE] - away @ effects
+        total += float(np.square(error / (1 - leverage)).sum())
+    return total
+
+
+def _noise(sums: _Sums, effects: Floats, *, n_parameters: float, n_rows: int) -> float:
+    explained = 2 * float((effects * sums.products).sum()) - float(
+        (effects * (sums.gram @ effects)).sum()
+    )
+    n_free = sums.n_free * max(n_rows - n_parameters, 1.0)
+    # A variance of 0 from a few items would claim to know everything.
+    return max((sums.squares - explained) / n_free, 1e-3) if n_rows > 1 else 0.25
+
+
+def _inverse(gram: Floats, penalties: Floats) -> Floats:
+    return np.linalg.inv(gram + np.diag(penalties)).astype(np.float64, copy=False)
+
+
+def _design(items: RoutingItems, kinds: tuple[str, ...]) -> Design:
+    names: list[tuple[str, ...]] = []
+    for kind in kinds:
+        if kind == TEXT:
+            width = 0 if items.vectors is None else items.vectors.shape[1]
+            names.append(("",) * width)
+        else:
+            names.append(items.labels[kind].names)
+    return Design(
+        kinds,
+        tuple(name for some in names for name in some),
+        np.repeat(np.arange(len(kinds)), [len(some) for some in names]),
+    )
+
+
+def _mean(design: Design, items: RoutingItems, rows: Integers) -> Floats:
+    total = np.zeros(len(design.names))
+    for some in _blocks(rows):
+        total += design.rows(items, some).sum(axis=0)
+    return total / max(len(rows), 1)
+
+
+def _blocks(rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    return [
+        rows[start : start + _ROWS_AT_ONCE]
+        for start in range(0, len(rows), _ROWS_AT_ONCE)
+    ]
