@@ -17,15 +17,16 @@ _TABLES_SCHEMA = {"table": pl.String, "partitions": pl.Int64, "rows": pl.Int64}
 
 def status(platform: Platform) -> dict[str, pl.DataFrame]:
     """Tables to show a person, by title; the ones without rows are left out."""
+    if not platform.resources["registry"].sources():
+        hint = "skillmap import PATH, or skillmap demo"
+        return {"nothing here yet": pl.DataFrame({"next": [hint]})}
     told = {
         "benchmarks": _benchmarks(platform),
         "tables": _tables(platform),
         "out of date": _stale(platform),
         "failed checks": failed_checks(platform),
     }
-    return {title: rows for title, rows in told.items() if rows.height} or {
-        "nothing here yet": pl.DataFrame({"next": ["skillmap import PATH, or demo"]})
-    }
+    return {title: rows for title, rows in told.items() if rows.height}
 
 
 def failed_checks(platform: Platform) -> pl.DataFrame:

@@ -1,7 +1,6 @@
 """Every two models on every slice: how they differ, how sure that is, and a verdict."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -62,6 +61,7 @@ class _Cells:
     is_binary: Flags
 
     def part(self, index: Flags) -> "_Cells":
+        """Some of the cells, in a row."""
         return _Cells(
             self.accuracy_a[index],
             self.accuracy_b[index],
@@ -140,11 +140,6 @@ class _Cells:
         squares = sums.item_squares + 1 - sums.total**2 / n
         effect = sums.n_items / effective_items(sums)
         return np.sqrt(np.maximum(squares, 1 / n) * effect) / n
-
-
-class _Half(NamedTuple):
-    difference: Floats
-    p_value: Floats
 
 
 def slice_contrasts(
@@ -326,16 +321,16 @@ def _verdict(*, q: float, margin: float) -> pl.Expr:
 
 
 def _confirmed(split: list[_Cells], *, q: float) -> list[pl.Series]:
-    discovery, confirmation = (
-        _Half(mean(cells.differences), cells.p_values()) for cells in split
-    )
-    is_discovered = benjamini_hochberg(discovery.p_value) <= q
-    p = np.where(is_discovered, confirmation.p_value, np.nan)
-    agrees = np.sign(discovery.difference) == np.sign(confirmation.difference)
+    discovery, confirmation = split
+    first, second = mean(discovery.differences), mean(confirmation.differences)
+    is_discovered = benjamini_hochberg(discovery.p_values()) <= q
+    p = np.full(first.shape, np.nan)
+    p[is_discovered] = confirmation.part(is_discovered).p_values()
+    agrees = np.sign(first) == np.sign(second)
     is_confirmed = (benjamini_hochberg(p) <= q) & agrees
     return [
-        _series("discovery_difference", discovery.difference),
-        _series("confirmation_difference", confirmation.difference),
+        _series("discovery_difference", first),
+        _series("confirmation_difference", second),
         _series("confirmation_p_value", p),
         pl.Series("is_confirmed", is_confirmed),
     ]

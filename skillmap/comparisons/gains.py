@@ -50,8 +50,7 @@ def gain_against_others(
             grain.
 
     Source:
-        The gain: Moayeri et al. (2024), arXiv 2410.13826, section 4.1. Its null is
-        ours.
+        The gain as in arXiv 2410.13826; its null is ours.
     """
     results = result_matrix(item_scores, slice_items, slices, clusters)
     n_models = results.models.len()

@@ -25,8 +25,7 @@ def confirmation_half(cluster_ids: pl.Series, *, seed: int) -> Integers:
         0 (discover) or 1 (confirm), one a cluster.
 
     Source:
-        FNV-1a; the last mixing step is that of splitmix64, Steele, Lea and Flood
-        (2014), OOPSLA, figure 16.
+        FNV-1a (Fowler, Noll and Vo); two of the mixing steps of splitmix64.
 
     Examples:
         >>> ids = pl.Series([f"quiz:{i}" for i in range(1000)])

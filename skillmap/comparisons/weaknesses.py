@@ -60,8 +60,8 @@ def slice_weaknesses(
             grain.
 
     Source:
-        Linearised difference of two domain means, as in Cochran (1977), Sampling
-        Techniques, section 9A.5, with C-1 degrees of freedom of the part with fewer
+        Linearised difference of two domain means, by Taylor's expansion,
+        clusters as primary units; with C-1 degrees of freedom of the part with fewer
         clusters.
     """
     if not 0 < q < 1:
@@ -124,71 +124,85 @@ def _p_values(inside: _Part, rest: _Part, error: Floats) -> Floats:
     return np.where(n_clusters > 1, p, np.nan)
 
 
+class _Cells(NamedTuple):
+    """Parts of clusters in slices, one row a cell, one column a model.
+
+    Attributes:
+        owner: Cells by slice.
+        cluster: Cluster of each cell.
+        size: Items of the cell.
+        total: Sum of their scores.
+        all_size: Items of each cluster, in the slice or not.
+        all_total: Sum of their scores.
+    """
+
+    owner: Membership
+    cluster: Integers
+    size: Floats
+    total: Floats
+    all_size: Floats
+    all_total: Floats
+
+
 def _parts(results: ResultMatrix) -> tuple[_Part, _Part, Floats]:
     """The slice, the rest, and the variance of the difference of their means."""
-    counted, membership = results.is_counted.astype(np.float64), results.membership
-    n_clusters = results.cluster_ids.len()
-    # Every item in its cluster; all clusters, not only those of the slice.
-    every = np.arange(results.items.len())
-    size = sparse_sums(results.clusters, every, counted, n_rows=n_clusters)
-    total = sparse_sums(results.clusters, every, results.scores, n_rows=n_clusters)
-    cells, cluster = _cells(results)
-    cell_size = sparse_sums(cells, membership.item, counted, n_rows=cluster.size)
-    cell_total = sparse_sums(
-        cells, membership.item, results.scores, n_rows=cluster.size
-    )
-    owner = np.zeros(cluster.size, np.int64)
-    owner[cells] = membership.group
-    by_slice = Membership(
-        owner, np.arange(cluster.size), membership.n_groups, cluster.size
-    )
-    rest_size, rest_total = size[cluster] - cell_size, total[cluster] - cell_total
-    untouched = (size > 0).sum(axis=0) - by_slice.sums(
-        (size[cluster] > 0).astype(float)
+    cells = _cells(results)
+    by_slice, cluster = cells.owner, cells.cluster
+    rest_size = cells.all_size[cluster] - cells.size
+    untouched = (cells.all_size > 0).sum(axis=0) - by_slice.sums(
+        (cells.all_size[cluster] > 0).astype(float)
     )
     inside = _Part(
-        by_slice.sums(cell_size),
-        by_slice.sums((cell_size > 0).astype(float)),
-        by_slice.sums(cell_total),
+        by_slice.sums(cells.size),
+        by_slice.sums((cells.size > 0).astype(float)),
+        by_slice.sums(cells.total),
     )
     rest = _Part(
-        size.sum(axis=0) - inside.n_items,
+        cells.all_size.sum(axis=0) - inside.n_items,
         untouched + by_slice.sums((rest_size > 0).astype(float)),
-        total.sum(axis=0) - inside.total,
+        cells.all_total.sum(axis=0) - inside.total,
     )
-    inner = (cell_total - inside.mean[owner] * cell_size) / np.maximum(
-        inside.n_items[owner], 1
+    return inside, rest, _variance(cells, inside, rest)
+
+
+def _variance(cells: _Cells, inside: _Part, rest: _Part) -> Floats:
+    """Squares of what each cluster adds to the difference, in both parts at once."""
+    row = cells.owner.group
+    n_inside = np.maximum(inside.n_items, 1)
+    n_rest = np.maximum(rest.n_items, 1)
+    size, total = cells.all_size[cells.cluster], cells.all_total[cells.cluster]
+    inner = (cells.total - inside.mean[row] * cells.size) / n_inside[row]
+    outer = total - cells.total - rest.mean[row] * (size - cells.size)
+    touched = cells.owner.sums((inner - outer / n_rest[row]) ** 2)
+    # Clusters that the slice does not touch: all, less those that it does.
+    every = (
+        (cells.all_total**2).sum(axis=0)
+        - 2 * rest.mean * (cells.all_total * cells.all_size).sum(axis=0)
+        + rest.mean**2 * (cells.all_size**2).sum(axis=0)
     )
-    outer = (rest_total - rest.mean[owner] * rest_size) / np.maximum(
-        rest.n_items[owner], 1
-    )
-    touched = by_slice.sums((inner - outer) ** 2)
-    whole = (size, total)
-    elsewhere = (
-        _squares(*whole, rest)
-        - by_slice.sums((total[cluster] - rest.mean[owner] * size[cluster]) ** 2)
-        / np.maximum(rest.n_items, 1) ** 2
-    )
-    # Few clusters scatter too little around their own mean, in either part.
+    as_rest = cells.owner.sums((total - rest.mean[row] * size) ** 2)
+    elsewhere = np.maximum(every - as_rest, 0.0) / n_rest**2
+    # Few clusters scatter too little around their own mean.
     grown = inside.n_clusters / np.maximum(inside.n_clusters - 1, 1)
-    return inside, rest, grown * (touched + np.maximum(elsewhere, 0.0))
+    return grown * (touched + elsewhere)
 
 
-def _cells(results: ResultMatrix) -> tuple[Integers, Integers]:
-    """Cell (slice and cluster) of each membership, and the cluster of each cell."""
+def _cells(results: ResultMatrix) -> _Cells:
+    counted, item = results.is_counted.astype(np.float64), results.membership.item
     n_clusters = max(results.cluster_ids.len(), 1)
-    key = results.membership.group * n_clusters
-    key = key + results.clusters[results.membership.item]
+    key = results.membership.group * n_clusters + results.clusters[item]
     keys, cell = np.unique(key, return_inverse=True)
-    return cell, keys % n_clusters
-
-
-def _squares(size: Floats, total: Floats, rest: _Part) -> Floats:
-    """Squared deviations of all clusters from the rest's mean, by slice and model."""
-    mean = rest.mean
-    squares = (
-        (total**2).sum(axis=0)
-        - 2 * mean * (total * size).sum(axis=0)
-        + mean**2 * (size**2).sum(axis=0)
+    slice_index, cluster = np.divmod(keys, n_clusters)
+    every = np.arange(results.items.len())
+    return _Cells(
+        owner=Membership(
+            slice_index, np.arange(keys.size), results.membership.n_groups, keys.size
+        ),
+        cluster=cluster,
+        size=sparse_sums(cell, item, counted, n_rows=keys.size),
+        total=sparse_sums(cell, item, results.scores, n_rows=keys.size),
+        all_size=sparse_sums(results.clusters, every, counted, n_rows=n_clusters),
+        all_total=sparse_sums(
+            results.clusters, every, results.scores, n_rows=n_clusters
+        ),
     )
-    return squares / np.maximum(rest.n_items, 1) ** 2

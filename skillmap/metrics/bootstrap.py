@@ -118,7 +118,7 @@ def paired_bootstrap(
 
     Source:
         Poisson bootstrap: Chamandy, Muralidharan, Najmi and Naidu (2012), Estimating
-        uncertainty for massive data streams, section 3.
+        uncertainty for massive data streams.
     """
     _check(membership, scores, clusters, n_replicates)
     n_clusters = int(clusters.max(initial=-1)) + 1
@@ -206,7 +206,7 @@ def simultaneous(
         InvalidInputError: If no effect has any spread.
 
     Source:
-        Westfall and Young (1993), Resampling-Based Multiple Testing, algorithm 2.7,
+        Westfall and Young (1993), Resampling-Based Multiple Testing,
         single step.
     """
     error = _deviation(replicates)

@@ -169,7 +169,7 @@ def standard_error(sums: ClusterSums) -> Floats:
         In the unit of the values; NaN for fewer than two items.
 
     Source:
-        Miller (2024), arXiv 2411.00640, equation 1.
+        Miller (2024), arXiv 2411.00640.
     """
     n = sums.n_items
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -185,7 +185,7 @@ def clustered_standard_error(sums: ClusterSums) -> Floats:
         nothing tells. With one item a cluster it is `standard_error`.
 
     Source:
-        Miller (2024), arXiv 2411.00640, section 2.2, times C/(C-1) as usual for few
+        Miller (2024), arXiv 2411.00640, times C/(C-1) as usual for few
         clusters, which the paper leaves out; use with C-1 degrees of freedom.
     """
     n, n_clusters = sums.n_items, sums.n_clusters
@@ -248,7 +248,7 @@ def widened_items(
         Shape of ``effective``; 0 for fewer than two clusters.
 
     Source:
-        Korn and Graubard (1998), Survey Methodology 24, 193-201, section 2.
+        Korn and Graubard (1998), Survey Methodology 24, 193-201.
     """
     _check_level(confidence_level)
     z = float(ndtri(0.5 + confidence_level / 2))

@@ -39,8 +39,8 @@ def benjamini_yekutieli(p_values: Floats) -> Floats:
     """Adjusted p values as by `benjamini_hochberg`, whatever the dependence.
 
     Source:
-        Benjamini and Yekutieli (2001), Annals of Statistics 29, 1165-1188, theorem
-        1.3: the factor 1 + 1/2 + ... + 1/m.
+        Benjamini and Yekutieli (2001), Annals of Statistics 29, 1165-1188:
+        the factor 1 + 1/2 + ... + 1/m.
     """
     n_tests = int(np.count_nonzero(~np.isnan(p_values)))
     harmonic = float((1 / np.arange(1, n_tests + 1)).sum())
@@ -65,7 +65,7 @@ def selected_interval_level(n_selected: int, n_tests: int, *, q: float) -> float
         InvalidInputError: If not 1 <= n_selected <= n_tests, or q is outside (0, 1).
 
     Source:
-        Benjamini and Yekutieli (2005), JASA 100, 71-81, definition 1.
+        Benjamini and Yekutieli (2005), JASA 100, 71-81.
     """
     if not 1 <= n_selected <= n_tests or not 0 < q < 1:
         raise InvalidInputError(

@@ -53,7 +53,7 @@ def correlation_variance(
         InvalidInputError: If an argument is out of its range.
 
     Source:
-        Miller (2024), arXiv 2411.00640, section 4.2.
+        Miller (2024), arXiv 2411.00640, on paired analysis.
     """
     in_range = 0 <= accuracy_a <= 1 and 0 <= accuracy_b <= 1 and abs(correlation) <= 1
     if not in_range:
@@ -82,7 +82,7 @@ def minimum_detectable_difference(
         InvalidInputError: If alpha or power is outside (0, 1).
 
     Source:
-        Miller (2024), arXiv 2411.00640, section 5.
+        Miller (2024), arXiv 2411.00640, on power.
     """
     return _quantiles(alpha, power) * standard_errors
 
@@ -119,7 +119,7 @@ def required_items(
         InvalidInputError: If an argument is out of its range.
 
     Source:
-        Miller (2024), arXiv 2411.00640, equation 9.
+        Miller (2024), arXiv 2411.00640, on power.
 
     Examples:
         >>> required_items(np.array([0.1, 0.05]), variance=0.25)

@@ -56,7 +56,7 @@ def between_variance(
     Source:
         DerSimonian and Laird (1986), Controlled Clinical Trials 7, 177-188; Paule and
         Mandel (1982), J. Res. NBS 87, 377-385, by Newton's method as in DerSimonian
-        and Kacker (2007), Contemporary Clinical Trials 28, 105-114, section 2.
+        and Kacker (2007), Contemporary Clinical Trials 28, 105-114.
     """
     known, values, variances = _checked(effects, standard_errors)
     n = known.sum(axis=0)

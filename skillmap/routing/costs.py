@@ -1,6 +1,6 @@
 """Quality against cost: what a budget buys."""
 
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -144,7 +144,7 @@ def cost_frontier(
     cost, accuracy = (frame[name].to_numpy() for name in ("mean_cost", "accuracy"))
     is_better = (accuracy > accuracy[:, np.newaxis]) & (cost <= cost[:, np.newaxis])
     is_cheaper = (accuracy >= accuracy[:, np.newaxis]) & (cost < cost[:, np.newaxis])
-    is_dominated = (is_better | is_cheaper).any(axis=1)
+    is_dominated = np.asarray((is_better | is_cheaper).any(axis=1))
     return frame.with_columns(is_dominated=pl.Series(is_dominated))
 
 
@@ -164,7 +164,7 @@ def _turning_points(expected: Floats, costs: Floats) -> Floats:
         prices = (expected[:, a] - expected[:, b]) / (costs[:, a] - costs[:, b])
     found = np.unique(prices[np.isfinite(prices) & (prices > 0)])
     # At the price itself the two tie, and the tie would go to the first model.
-    return cast("Floats", found * (1 + 1e-6))
+    return found * (1 + 1e-6)
 
 
 def _check_costs(expected: Floats, costs: Floats) -> None:

@@ -232,12 +232,12 @@ class _Summary:
             return float(self.items.costs[self.common].mean())
         return None
 
-    def _accuracy(self, outcome: Floats, groups: Integers) -> dict[str, object]:
+    def _accuracy(self, outcome: Floats, groups: Integers) -> dict[str, float | None]:
         names = ("accuracy", "accuracy_low", "accuracy_high")
         n = len(outcome)
         if not n:
             return dict.fromkeys(names)
-        mean = outcome.mean()
+        mean = float(outcome.mean())
         naive = outcome.var() / n
         clustered = clustered_error(outcome, groups) ** 2
         # With no variance, or no second group, there is no sign of dependence.
@@ -248,11 +248,12 @@ class _Summary:
             np.array([n_effective]),
             confidence_level=self.confidence_level,
         )
-        return dict(zip(names, (mean, low[0], high[0]), strict=True))
+        values = (mean, float(low[0]), float(high[0]))
+        return dict(zip(names, values, strict=True))
 
     def _interval(
         self, name: str, gains: NDArray[np.float64] | None, groups: Integers
-    ) -> dict[str, object]:
+    ) -> dict[str, float | None]:
         names = (name, f"{name}_low", f"{name}_high")
         if gains is None or not self.common.size:
             return dict.fromkeys(names)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -42,6 +42,8 @@ class RoutingItems:
         labels: Kinds of label by name, such as ``category``.
         vectors: Of the items' text, unit length, shape ``(n_items, dimensions)``.
         costs: Of each model on each item, shape ``(n_items, n_models)``.
+        related_scores: Of other models, shape ``(n_items, n_related)``; looked at
+            on the items learned from only.
     """
 
     item_ids: pl.Series
@@ -51,11 +53,12 @@ class RoutingItems:
     labels: dict[str, Labels]
     vectors: Floats | None = None
     costs: Floats | None = None
+    related_scores: Floats | None = None
 
     @property
     def is_common(self) -> NDArray[np.bool_]:
         """Which items every candidate has a score on, shape ``(n_items,)``."""
-        return ~np.isnan(self.scores).any(axis=1)
+        return np.asarray(~np.isnan(self.scores).any(axis=1))
 
 
 def routing_items(
@@ -65,6 +68,7 @@ def routing_items(
     model_ids: Sequence[str],
     item_groups: pl.DataFrame | None = None,
     slice_items: pl.DataFrame | None = None,
+    related_model_ids: Sequence[str] = (),
     include_drifted: bool = False,
     common_only: bool = True,
 ) -> RoutingItems:
@@ -81,6 +85,8 @@ def routing_items(
         item_groups: ``item_id``, ``kind`` and ``group_id``; near groups hold the
             exact ones. An item in none is a group of its own.
         slice_items: ``slice_id`` and ``item_id``, for labels of the kind ``skill``.
+        related_model_ids: Other models whose results help to learn about the
+            candidates. They take no part in which items are kept.
         include_drifted: Whether an item counts although a candidate's source states
             another question or answer for it.
         common_only: Whether to leave out items some candidate has no score on. Such
@@ -93,6 +99,7 @@ def routing_items(
         InvalidInputError: If there is no candidate, or one twice.
     """
     _check_models(model_ids)
+    _check_models([*model_ids, *related_model_ids])
     scores = _score_matrix(item_scores, model_ids, include_drifted=include_drifted)
     if common_only:
         scores = scores.drop_nulls()
@@ -104,12 +111,18 @@ def routing_items(
     }
     if slice_items is not None:
         labels["skill"] = _slice_labels(slice_items, scores["item_id"])
+    related = (
+        _related(item_scores, related_model_ids, scores["item_id"])
+        if related_model_ids
+        else None
+    )
     return RoutingItems(
         item_ids=scores["item_id"],
         model_ids=tuple(model_ids),
         scores=scores.select(model_ids).to_numpy().astype(np.float64),
         groups=_groups(scores["item_id"], item_groups),
         labels=labels,
+        related_scores=related,
     )
 
 
@@ -136,6 +149,16 @@ def _score_matrix(
     return wide.sort("item_id")
 
 
+def _related(
+    item_scores: pl.DataFrame, model_ids: Sequence[str], item_ids: pl.Series
+) -> Floats:
+    own = _score_matrix(item_scores, model_ids, include_drifted=True)
+    lined_up = pl.DataFrame({"item_id": item_ids}).join(
+        own, on="item_id", how="left", maintain_order="left"
+    )
+    return lined_up.select(model_ids).to_numpy().astype(np.float64)
+
+
 def _item_labels(values: pl.Series) -> Labels:
     names = values.drop_nulls().unique().sort()
     rows = np.flatnonzero(values.is_not_null().to_numpy()).astype(np.int64)
@@ -159,7 +182,7 @@ def _labels(
     names: pl.Series, rows: Integers, values: pl.Series, n_items: int
 ) -> Labels:
     # The names are sorted and unique and hold every value, so this is its place.
-    columns = cast("pl.Series", names.search_sorted(values)).to_numpy()
+    columns = names.search_sorted(values).to_numpy()
     shape = (n_items, names.len())
     return Labels(
         tuple(names.to_list()), membership(rows, columns.astype(np.int64), shape)

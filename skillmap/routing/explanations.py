@@ -101,7 +101,8 @@ class _Pieces:
         """What is expected of an item with average text and no label."""
         fit = self.fit
         is_label = fit.design.kind_of != self._text_place
-        base = fit.relative.advantages - fit.centre[is_label] @ fit.effects[is_label]
+        offset = (fit.centres[is_label] * fit.effects[is_label]).sum(axis=0)
+        base = fit.relative.advantages - offset
         gap = base[self.chosen] - base[self.against]
         return self._frame(
             np.arange(len(self.rows)),
@@ -149,8 +150,9 @@ class _Pieces:
         if vectors is None:
             raise InvalidInputError("items: have no text vectors, but the fit has")
         own = self.fit.design.kind_of == self._text_place
-        away = vectors[self.rows] - self.fit.centre[own]
-        gaps = away @ self.fit.effects[own]
+        effects = self.fit.effects[own]
+        gaps = vectors[self.rows] @ effects
+        gaps -= (self.fit.centres[own] * effects).sum(axis=0)
         at = np.arange(len(self.rows))
         gap = gaps[at, self.chosen] - gaps[at, self.against]
         k = min(_N_NEIGHBOURS, len(self.learned))

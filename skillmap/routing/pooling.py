@@ -61,7 +61,8 @@ class PooledFit:
 
     Attributes:
         design: Columns of the evidence.
-        centre: Mean of the columns over the items learned from.
+        centres: Mean of the columns over the items learned from, by model: shape
+            ``(n_columns, n_models)``.
         relative: The scores learned from, split.
         effects: Of each column on each model's advantage, ``(n_columns, n_models)``.
         penalties: By kind and model: large where a kind of evidence says little.
@@ -71,7 +72,7 @@ class PooledFit:
     """
 
     design: Design
-    centre: Floats
+    centres: Floats
     relative: RelativeScores
     effects: Floats
     penalties: Floats
@@ -81,20 +82,20 @@ class PooledFit:
 
     def expected_scores(self, items: RoutingItems, rows: Integers) -> Floats:
         """Advantage of each model on each item, shape ``(n_rows, n_models)``."""
+        base = self.relative.advantages - (self.centres * self.effects).sum(axis=0)
         parts = [
-            self.relative.advantages
-            + (self.design.rows(items, some) - self.centre) @ self.effects
-            for some in _blocks(rows)
+            self.design.rows(items, some) @ self.effects + base for some in blocks(rows)
         ]
         return np.concatenate([np.zeros((0, self.effects.shape[1])), *parts])
 
     def standard_errors(self, items: RoutingItems, rows: Integers) -> Floats:
         """Posterior standard deviation of each advantage, of the same shape."""
         errors = np.empty((len(rows), len(self.noise)))
-        away = self.design.rows(items, rows) - self.centre
+        values = self.design.rows(items, rows)
         for place, covariance in enumerate(self.covariances):
-            spread = ((away @ covariance) * away).sum(axis=1, keepdims=True)
             own = self.covariance_of == place
+            away = values - self.centres[:, own][:, 0]
+            spread = ((away @ covariance) * away).sum(axis=1, keepdims=True)
             errors[:, own] = spread * self.noise[own]
         return np.sqrt(errors + self.relative.advantage_errors**2)
 
@@ -124,12 +125,13 @@ def fit_pooled(
     effects, noise = np.zeros((n_columns, n_models)), np.zeros(n_models)
     penalties = np.zeros((len(design.kinds), n_models))
     covariances: list[Floats] = []
-    used = relative.is_observed.any(axis=1)
-    centre = _mean(design, items, rows[used])
+    centres = np.zeros((n_columns, n_models))
     masks, covariance_of = np.unique(relative.is_observed, axis=1, return_inverse=True)
     for place in range(masks.shape[1]):
         own = covariance_of == place
         some = masks[:, place]
+        centre = _mean(design, items, rows[some] if some.any() else rows)
+        centres[:, own] = centre[:, np.newaxis]
         found = _fit_group(
             design, items, rows[some], relative.residuals[some][:, own], centre
         )
@@ -138,7 +140,7 @@ def fit_pooled(
         covariances.append(found.covariance)
     return PooledFit(
         design,
-        centre,
+        centres,
         relative,
         effects,
         penalties,
@@ -178,7 +180,7 @@ def _fit_group(
     gram = np.zeros((len(design.names), len(design.names)))
     products = np.zeros((len(design.names), residuals.shape[1]))
     for start, some in zip(
-        range(0, len(rows), _ROWS_AT_ONCE), _blocks(rows), strict=True
+        range(0, len(rows), _ROWS_AT_ONCE), blocks(rows), strict=True
     ):
         away = design.rows(items, some) - centre
         gram += away.T @ away
@@ -230,7 +232,7 @@ def _left_out_error(
     effects = inverse @ sums.products
     total = 0.0
     for start, some in zip(
-        range(0, len(rows), _ROWS_AT_ONCE), _blocks(rows), strict=True
+        range(0, len(rows), _ROWS_AT_ONCE), blocks(rows), strict=True
     ):
         away = design.rows(items, some) - centre
         leverage = ((away @ inverse) * away).sum(axis=1, keepdims=True)
@@ -269,12 +271,13 @@ def _design(items: RoutingItems, kinds: tuple[str, ...]) -> Design:
 
 def _mean(design: Design, items: RoutingItems, rows: Integers) -> Floats:
     total = np.zeros(len(design.names))
-    for some in _blocks(rows):
+    for some in blocks(rows):
         total += design.rows(items, some).sum(axis=0)
     return total / max(len(rows), 1)
 
 
-def _blocks(rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def blocks(rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """The rows in pieces whose columns fit into memory."""
     return [
         rows[start : start + _ROWS_AT_ONCE]
         for start in range(0, len(rows), _ROWS_AT_ONCE)

@@ -107,7 +107,7 @@ def slice_mean_scores(membership: csr_array, sums: SliceSums) -> Floats:
 
 
 def _n_slices(membership: csr_array, sums: SliceSums) -> Floats:
-    return products(membership, sums.weights > 0).astype(np.float64)
+    return products(membership, np.where(sums.weights > 0, 1.0, 0.0)).astype(np.float64)
 
 
 def _per_slice(together: Floats, n_slices: Floats) -> Floats:

@@ -9,6 +9,7 @@ from skillmap.routing.evidence import RoutingItems
 from skillmap.routing.explanations import explanations
 from skillmap.routing.membership import Integers
 from skillmap.routing.pooling import TEXT, PooledFit, fit_pooled
+from skillmap.routing.relatives import with_relatives
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,8 @@ class SkillPolicy:
         """Effects of each kind of evidence on each model's advantage."""
         text = () if items.vectors is None else (TEXT,)
         kinds = (*items.labels, *text) if self.kinds is None else self.kinds
-        return SkillFit(fit_pooled(items, rows, kinds=kinds), rows)
+        fit = fit_pooled(items, rows, kinds=kinds)
+        return SkillFit(with_relatives(fit, items, rows), rows)
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,7 +36,10 @@ def progress(title: str) -> Iterator[Callable[[str, int, int], None]]:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=ERRORS, transient=True) as bar:
+    bar = Progress(
+        *columns, console=ERRORS, transient=True, disable=not ERRORS.is_terminal
+    )
+    with bar:
         task = bar.add_task(title, total=None)
 
         def advance(what: str, number: int, n: int) -> None:

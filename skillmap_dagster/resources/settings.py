@@ -56,7 +56,13 @@ class Settings(dg.ConfigurableResource):
             return AnalysisSettings.model_validate(
                 yaml.safe_load(path.read_text("utf-8")) or {}
             )
-        except (ValidationError, yaml.YAMLError) as error:
+        except ValidationError as error:
+            wrong = [
+                f"{'.'.join(map(str, e['loc'])) or 'settings'}: {e['msg']}"
+                for e in error.errors()
+            ]
+            raise InvalidInputError(f"{path}: {'; '.join(wrong)}") from error
+        except (UnicodeDecodeError, yaml.YAMLError) as error:
             raise InvalidInputError(f"{path}: {error}") from error
 
     def write(self, settings: AnalysisSettings) -> None:

@@ -97,7 +97,7 @@ def test_planted_weaknesses_are_recovered(drop: float, recall: float) -> None:
             world.slice_items, sorted(weak), accuracy=0.7, drop=drop, seed=seed
         )
         found = slice_weaknesses(scores, world.slice_items, world.slices)
-        told += found.filter("is_weak")["slice_id"]
+        told += found.filter("is_weak")["slice_id"].to_list()
 
     n_right = sum(slice_id in weak for slice_id in told)
     assert n_right / len(told) >= 0.9

@@ -144,3 +144,11 @@ def test_missing_scores_and_wrong_shapes_are_refused() -> None:
             Bootstrap(np.zeros((1, 1)), np.zeros((1, 1, 2), np.float32)),
             confidence_level=2,
         )
+
+
+def test_a_single_replicate_has_no_spread() -> None:
+    bootstrap = paired_bootstrap(
+        two_slices(4), np.ones((4, 1)), np.arange(4), n_replicates=1
+    )
+
+    assert np.isnan(accuracy_spread(bootstrap).standard_error).all()

@@ -186,3 +186,10 @@ def test_the_error_names_the_numbers_of_items() -> None:
 
     with pytest.raises(InvalidInputError, match="got 3, 2 and 3"):
         cluster_sums(group, np.ones((2, 1)), np.zeros(3, np.int64))
+
+
+def test_a_level_outside_of_its_range_is_refused() -> None:
+    sums = of_one_group([1.0, 0.0], [0, 1])
+
+    with pytest.raises(InvalidInputError, match=r"got 1\.5"):
+        clustered_t_interval(sums, confidence_level=1.5)

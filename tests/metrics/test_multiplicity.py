@@ -13,7 +13,7 @@ from skillmap.metrics.multiplicity import (
 
 p_lists = st.lists(st.floats(0, 1), min_size=1, max_size=60)
 
-# The 15 p values of Benjamini and Hochberg (1995), section 3.2.
+# The 15 p values of the example in Benjamini and Hochberg (1995).
 THROMBOLYSIS = np.array(
     [
         *(0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344),

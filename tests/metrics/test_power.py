@@ -14,7 +14,7 @@ from skillmap.metrics.power import (
 
 
 def test_the_published_example_needs_969_items() -> None:
-    """Miller (2024), section 5: variance 1/9, 3 points, 80 % power."""
+    """Miller (2024), arXiv 2411.00640: variance 1/9, 3 points, 80 % power."""
     found = required_items(np.array([0.03]), variance=1 / 9, power=0.8)
 
     assert found[0] == 969

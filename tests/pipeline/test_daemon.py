@@ -1,0 +1,235 @@
+"""The real thing: webserver and daemon as the README starts them, over GraphQL."""
+
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillmap.contracts import mart
+from skillmap_dagster.resources.lake import Lake
+from tests.pipeline.places import made_once
+from tests.pipeline.sources import contents, stamps
+
+REPOSITORY = Path(__file__).parents[2]
+BIN = Path(sys.executable).parent
+CELL_TABLES = ["eval_runs", "responses", "scores"]
+MOST_SECONDS = 240
+FINISHED = {"COMPLETED_SUCCESS", "COMPLETED_FAILED", "FAILED", "CANCELED"}
+
+LAUNCH = """
+mutation Launch($params: LaunchBackfillParams!) {
+  launchPartitionBackfill(backfillParams: $params) {
+    __typename
+    ... on LaunchBackfillSuccess { backfillId }
+    ... on PythonError { message }
+  }
+}"""
+BACKFILL = """
+query Backfill($id: String!) {
+  partitionBackfillOrError(backfillId: $id) {
+    __typename
+    ... on PartitionBackfill { status }
+  }
+}"""
+RUNS = """
+query Runs($filter: RunsFilter!) {
+  runsOrError(filter: $filter) {
+    ... on Runs { results { status tags { key value } } }
+  }
+}"""
+CHECK = """
+query Check($key: AssetKeyInput!, $partition: String!) {
+  assetCheckExecutions(
+    assetKey: $key, checkName: "contract", partition: $partition, limit: 1
+  ) {
+    status
+    partition
+    evaluation { metadataEntries { label ... on TextMetadataEntry { text } } }
+  }
+}"""
+
+Ask = Callable[..., Any]
+
+
+def without_variables() -> dict[str, str]:
+    """The environment of someone who set nothing."""
+    ours = ("DAGSTER_HOME", "SKILLMAP_HOME")
+    return {name: value for name, value in os.environ.items() if name not in ours}
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def ask(port: int, query: str, **variables: object) -> Any:
+    """The data of a GraphQL answer."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    body = json.dumps({"query": query, "variables": variables})
+    connection.request("POST", "/graphql", body, {"Content-Type": "application/json"})
+    answer = json.loads(connection.getresponse().read())
+    connection.close()
+    assert "errors" not in answer, answer["errors"]
+    return answer["data"]
+
+
+def wait_for(is_done: Callable[[], bool], what: str, told: Path) -> None:
+    end = time.monotonic() + MOST_SECONDS
+    while not is_done():
+        if time.monotonic() > end:
+            pytest.fail(f"no {what} in {MOST_SECONDS} s: {told.read_text()[-3000:]}")
+        time.sleep(0.5)
+
+
+@contextmanager
+def dagster_dev(folder: Path) -> Iterator[Ask]:
+    """`dagster dev` in a folder, and how to ask it; all its processes end with it."""
+    port, told = free_port(), folder / "dagster-dev.log"
+    command = [BIN / "dagster", "dev", "-w", "workspace.yaml", "-p", str(port)]
+    with told.open("wb") as log:
+        process = subprocess.Popen(
+            [*command, "-h", "127.0.0.1"],
+            cwd=folder,
+            env=without_variables(),
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+    def is_up() -> bool:
+        try:
+            return bool(ask(port, "{ version }"))
+        except (OSError, http.client.HTTPException):
+            return False
+
+    try:
+        wait_for(is_up, "webserver", told)
+        yield lambda query, **variables: ask(port, query, **variables)
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            _kill_what_is_left(process.pid)
+
+
+def _kill_what_is_left(group: int) -> None:
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def backfill(query: Ask, folder: Path, tables: list[str], keys: list[str]) -> str:
+    """Make partitions of some tables by a backfill, wait for it, and give its id."""
+    selection = [{"path": ["core", table]} for table in tables]
+    params = {"assetSelection": selection, "partitionNames": keys}
+    launched = query(LAUNCH, params=params)["launchPartitionBackfill"]
+    assert launched["__typename"] == "LaunchBackfillSuccess", launched
+    backfill_id = launched["backfillId"]
+
+    def is_finished() -> bool:
+        return status(query, backfill_id) in FINISHED
+
+    wait_for(is_finished, f"end of backfill {backfill_id}", folder / "dagster-dev.log")
+    return backfill_id
+
+
+def status(query: Ask, backfill_id: str) -> str:
+    return query(BACKFILL, id=backfill_id)["partitionBackfillOrError"]["status"]
+
+
+def runs(query: Ask, backfill_id: str) -> dict[str, str]:
+    """Status of the backfill's runs, by partition."""
+    tags = [{"key": "dagster/backfill", "value": backfill_id}]
+    found = query(RUNS, filter={"tags": tags})["runsOrError"]["results"]
+    by_tag = [({tag["key"]: tag["value"] for tag in run["tags"]}, run) for run in found]
+    return {tags["dagster/partition"]: run["status"] for tags, run in by_tag}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_model_is_backfilled_and_a_broken_file_is_shown_for_its_partition(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    sources = _folder_with_a_home(tmp_path_factory.getbasetemp(), tmp_path)
+    lake = Lake(root=str(tmp_path / ".skillmap" / "lake"))
+    before, before_on_disk = contents(lake), stamps(lake)
+
+    with dagster_dev(tmp_path) as query:
+        made = backfill(query, tmp_path, CELL_TABLES, ["charts|ada", "sums|ada"])
+        named = backfill(query, tmp_path, ["models"], ["ada"])
+
+        assert runs(query, made) == {"charts|ada": "SUCCESS", "sums|ada": "SUCCESS"}
+        assert runs(query, named) == {"ada": "SUCCESS"}
+        assert status(query, made) == status(query, named) == "COMPLETED_SUCCESS"
+        after = stamps(lake)
+        remade = {part for part in after if after[part] != before_on_disk[part]}
+        assert {part for part in remade if part[1]} == {
+            *(
+                (f"core.{t}", (b, "ada"))
+                for t in CELL_TABLES
+                for b in ("charts", "sums")
+            ),
+            ("core.models", ("ada",)),
+        }
+        assert contents(lake) == before
+
+        file = sources / "sums-ada.jsonl"
+        file.write_bytes(file.read_bytes()[:-40])
+        broken = backfill(query, tmp_path, CELL_TABLES, ["sums|ada"])
+
+        assert runs(query, broken) == {"sums|ada": "FAILURE"}
+        key = {"path": ["core", "eval_runs"]}
+        (check,) = query(CHECK, key=key, partition="sums|ada")["assetCheckExecutions"]
+        assert (check["status"], check["partition"]) == ("FAILED", "sums|ada")
+        (reason,) = [
+            entry["text"]
+            for entry in check["evaluation"]["metadataEntries"]
+            if entry["label"] == "reason"
+        ]
+        assert "sums-ada.jsonl: the last line, record 11, is cut off" in reason
+        (other,) = query(CHECK, key=key, partition="charts|ada")["assetCheckExecutions"]
+        assert other["status"] == "SUCCEEDED"
+        assert contents(lake) == before
+        assert lake.read(mart.MODEL_ACCURACY).height == 4
+
+
+def _folder_with_a_home(base: Path, folder: Path) -> Path:
+    """What a checkout has, with a home that the command line uses by default.
+
+    Returns:
+        The folder of the imported files.
+    """
+    made = made_once(base)
+    shutil.rmtree(made / "sources")
+    shutil.copytree(made / "as-first-written", made / "sources")
+    for name in ("workspace.yaml", "dagster.yaml"):
+        shutil.copy(REPOSITORY / name, folder)
+    shutil.copytree(made / "home", folder / ".skillmap")
+    imported = subprocess.run(
+        [BIN / "skillmap", "import", made / "sources"],
+        cwd=folder,
+        env=without_variables(),
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    assert imported.returncode == 0, imported.stderr
+    assert "4 unchanged files" in imported.stdout
+    assert "everything is up to date" in imported.stdout
+    return made / "sources"
