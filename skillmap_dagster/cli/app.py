@@ -14,6 +14,8 @@ import typer
 
 from skillmap.errors import InvalidInputError, SkillmapError
 from skillmap_dagster.cli import screen
+from skillmap_dagster.cli.options import Home
+from skillmap_dagster.cli.power import power
 
 if TYPE_CHECKING:
     from skillmap_dagster.importing import Registered, Request
@@ -27,13 +29,8 @@ app = typer.Typer(
     help="Which skills a model has or lacks, with evidence.",
 )
 
-Home = Annotated[
-    Path | None,
-    typer.Option(
-        "--home",
-        help="Where everything is kept. Default: $SKILLMAP_HOME, or .skillmap here.",
-    ),
-]
+app.command()(power)
+
 Paths = Annotated[
     list[Path],
     typer.Argument(help="Result files, folders of them, or one manifest (.yaml)."),
@@ -194,50 +191,6 @@ def report(
     screen.CONSOLE.print(f"{file}", soft_wrap=True)
     if open_:
         typer.launch(file.resolve().as_uri())
-
-
-@app.command()
-def power(
-    difference: Annotated[
-        list[float],
-        typer.Option(help="Difference of accuracies to be found; repeatable."),
-    ],
-    discordance: Annotated[
-        float, typer.Option(help="Share of items that just one model gets right.")
-    ] = 0.3,
-    n_tests: Annotated[
-        int, typer.Option(help="Comparisons shown together, which share the level.")
-    ] = 1,
-    alpha: Annotated[float, typer.Option(help="Level of the test, two-sided.")] = 0.05,
-    chance: Annotated[
-        float, typer.Option("--power", help="Chance of finding the difference.")
-    ] = 0.8,
-) -> None:
-    """Say how many items of a slice two models must answer to be told apart."""
-    import numpy as np
-
-    from skillmap.metrics.power import discordance_variance, required_items
-    from skillmap.simulation.power import simulated_power
-
-    rows = []
-    for each in difference:
-        needed = required_items(
-            np.array([each]),
-            variance=discordance_variance(discordance, each),
-            n_tests=n_tests,
-            alpha=alpha,
-            power=chance,
-        )
-        found = simulated_power(
-            needed,
-            difference=each,
-            discordance=discordance,
-            n_tests=n_tests,
-            alpha=alpha,
-        )
-        rows.append((each, discordance, n_tests, int(needed[0]), float(found[0])))
-    columns = ("difference", "discordance", "tests", "items needed", "found in trials")
-    screen.show(pl.DataFrame(rows, schema=columns, orient="row"))
 
 
 @app.command()
