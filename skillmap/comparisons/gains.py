@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 
 from skillmap.comparisons.result_matrix import result_matrix
+from skillmap.contracts import mart
 from skillmap.errors import InvalidInputError
 from skillmap.metrics.bootstrap import paired_bootstrap, simultaneous
 from skillmap.metrics.clustered import cluster_sums
@@ -128,3 +129,50 @@ def _gain(accuracy: Floats) -> Floats:
     n_models = accuracy.shape[1]
     total = accuracy.sum(axis=1, keepdims=True)
     return (n_models * accuracy - total) / (n_models - 1)
+
+
+def gains_by_benchmark(
+    item_scores: pl.DataFrame,
+    slice_items: pl.DataFrame,
+    slices: pl.DataFrame,
+    clusters: pl.DataFrame | None = None,
+    *,
+    n_replicates: int = 1000,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """`gain_against_others` within each benchmark, among the models it has.
+
+    Hardly any item is answered by all models of several benchmarks; within one they
+    mostly answer the same.
+
+    Args:
+        item_scores: As for `gain_against_others`. A benchmark with one model is left
+            out.
+        slice_items: ``slice_id`` and ``item_id``, each pair once.
+        slices: ``slice_id`` and ``slice_name``.
+        clusters: ``item_id`` and ``cluster_id``; items not named are their own.
+        n_replicates: Of the bootstrap.
+        seed: Of the bootstrap.
+
+    Returns:
+        The rows of each benchmark with its ``benchmark_id`` in front, sorted.
+    """
+    parts = [_NO_GAINS.to_frame()]
+    for part in item_scores.sort("benchmark_id").partition_by(
+        "benchmark_id", maintain_order=True
+    ):
+        if part["model_id"].n_unique() > 1:
+            gains = gain_against_others(
+                part,
+                slice_items.join(part, on="item_id", how="semi"),
+                slices,
+                clusters,
+                n_replicates=n_replicates,
+                seed=seed,
+            )
+            benchmark_id = pl.lit(part["benchmark_id"][0]).alias("benchmark_id")
+            parts.append(gains.select(benchmark_id, *_NO_GAINS.names()[1:]))
+    return pl.concat(parts)
+
+
+_NO_GAINS = mart.SLICE_GAINS.polars_schema

@@ -250,6 +250,44 @@ SLICE_CONTRASTS = Table(
     ),
 )
 
+SLICE_GAINS = Table(
+    schema="mart",
+    name="slice_gains",
+    grain="benchmark, slice and model",
+    description="A model against the mean of the others on a slice, over the items of "
+    "a benchmark that all its models answered. Bounds and p-values are held against "
+    "the largest deviation of all slices and models, so that they hold together.",
+    primary_key=("benchmark_id", "slice_id", "model_id"),
+    columns=(
+        BENCHMARK_ID,
+        SLICE_ID,
+        SLICE_NAME,
+        MODEL_ID,
+        _N_ITEMS,
+        count("n_clusters", "Independent groups of those items."),
+        _ACCURACY,
+        fraction("others_accuracy", "Mean accuracy of the other models."),
+        difference("gain", "Accuracy less the others' mean."),
+        Column(
+            name="gain_low",
+            type="double",
+            description="Lower bound; all bounds of the benchmark hold together.",
+            nullable=True,
+        ),
+        Column(
+            name="gain_high",
+            type="double",
+            description="Upper bound of the same.",
+            nullable=True,
+        ),
+        fraction(
+            "p_value",
+            "Chance of a deviation that large anywhere, were there no gains.",
+            nullable=True,
+        ),
+    ),
+)
+
 EXTRACTION_ACCURACY = Table(
     schema="mart",
     name="extraction_accuracy",

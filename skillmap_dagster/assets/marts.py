@@ -3,7 +3,7 @@
 import polars as pl
 
 from skillmap import sql
-from skillmap.comparisons import contrasts
+from skillmap.comparisons import contrasts, gains
 from skillmap.contracts import core, mart
 from skillmap.contracts.views import VIEWS
 from skillmap.extraction import EXTRACTOR_VERSION, sensitivity
@@ -54,12 +54,26 @@ def slice_accuracy(lake: Lake) -> pl.DataFrame:
 )
 def slice_contrasts(lake: Lake) -> pl.DataFrame:
     """Which of two models is better on each slice, and how sure that is."""
-    duplicates = lake.read(core.ITEM_GROUPS).filter(pl.col("kind") == "near")
     return contrasts.slice_contrasts(
         _item_scores(lake),
         lake.read(core.SLICE_ITEMS).select("slice_id", "item_id"),
         lake.read(core.SLICES).select("slice_id", "slice_name"),
-        duplicates.select("item_id", cluster_id="group_id"),
+        _duplicates(lake),
+    )
+
+
+@table_asset(
+    mart.SLICE_GAINS,
+    group="marts",
+    reads=[core.SCORES, core.SLICES, core.SLICE_ITEMS, core.ITEM_GROUPS],
+)
+def slice_gains(lake: Lake) -> pl.DataFrame:
+    """Each model against the mean of the others on each slice, all held together."""
+    return gains.gains_by_benchmark(
+        _item_scores(lake),
+        lake.read(core.SLICE_ITEMS).select("slice_id", "item_id"),
+        lake.read(core.SLICES).select("slice_id", "slice_name"),
+        _duplicates(lake),
     )
 
 
@@ -86,6 +100,12 @@ def _item_scores(lake: Lake) -> pl.DataFrame:
         return connection.sql(
             "select * from mart.item_scores where score is not null"
         ).pl()
+
+
+def _duplicates(lake: Lake) -> pl.DataFrame:
+    """Items that are not independent; near groups hold the exact ones."""
+    near = lake.scan(core.ITEM_GROUPS).filter(pl.col("kind") == "near")
+    return near.select("item_id", cluster_id="group_id").collect()
 
 
 def _readings(lake: Lake) -> tuple[pl.DataFrame, pl.DataFrame]:

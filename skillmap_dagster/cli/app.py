@@ -29,8 +29,6 @@ app = typer.Typer(
     help="Which skills a model has or lacks, with evidence.",
 )
 
-app.command()(power)
-
 Paths = Annotated[
     list[Path],
     typer.Argument(help="Result files, folders of them, or one manifest (.yaml)."),
@@ -226,6 +224,9 @@ def demo(
         settings.write(settings.read().model_copy(update=few))
     _exit_if(_bring_up_to_date(platform))
     _show_demo(home)
+
+
+app.command()(power)
 
 
 def main() -> None:
