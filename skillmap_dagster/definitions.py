@@ -2,12 +2,21 @@
 
 import dagster as dg
 
-from skillmap_dagster.assets import benchmarks, marts, publication, results, skills
+from skillmap_dagster.assets import (
+    benchmarks,
+    marts,
+    publication,
+    results,
+    routing,
+    skills,
+)
 from skillmap_dagster.automation.jobs import JOBS, recheck_daily
 from skillmap_dagster.automation.sensors import watch_sources
 from skillmap_dagster.resources.home import home_folder, home_resources
 
-ASSETS = dg.load_assets_from_modules([benchmarks, results, skills, marts, publication])
+ASSETS = dg.load_assets_from_modules(
+    [benchmarks, results, skills, marts, routing, publication]
+)
 
 # Declared, since Dagster's own is off until a person turns it on. It carries changes
 # to the tables over all partitions, which cost seconds and no money.

@@ -129,8 +129,9 @@ def cost_frontier(
     """
     _check_costs(expected, costs)
     turning = _turning_points(expected, costs)
-    inner = np.quantile(turning, np.linspace(0, 1, max(n_prices - 2, 0)))
-    prices = np.concatenate([[0.0], inner if turning.size else [], [np.inf]])
+    places = np.linspace(0, len(turning) - 1, max(n_prices - 2, 0))
+    inner = turning[places.round().astype(np.intp)] if turning.size else turning
+    prices = np.concatenate([[0.0], inner, [np.inf]])
     at = np.arange(len(expected))
     points = [_at_price(expected, costs, float(price)) for price in np.unique(prices)]
     frame = pl.DataFrame(

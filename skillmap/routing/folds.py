@@ -29,7 +29,7 @@ def group_folds(
         InvalidInputError: If there are fewer than 2 folds.
 
     Examples:
-        >>> group_folds(pl.Series(["a", "b", "a"]), n_folds=2).tolist()
+        >>> group_folds(pl.Series(["a", "c", "a"]), n_folds=2).tolist()
         [0, 1, 0]
     """
     if n_folds < 2:  # noqa: PLR2004 - with one fold nothing is left to learn from

@@ -26,6 +26,9 @@ _PENALTY_RANGE: Final = (5.0, 1e5)
 # bold; the error of leaving out each item says by how much.
 _CAUTION: Final = (1.0, 2.0, 4.0)
 _ROWS_AT_ONCE: Final = 4_096
+# With fewer, the variance of a score is taken for that of a fair coin.
+_FEW_ROWS: Final = 10
+_COIN_VARIANCE: Final = 0.25
 # The kind of evidence that the vectors are.
 TEXT: Final = "text"
 
@@ -65,7 +68,7 @@ class PooledFit:
             ``(n_columns, n_models)``.
         relative: The scores learned from, split.
         effects: Of each column on each model's advantage, ``(n_columns, n_models)``.
-        penalties: By kind and model: large where a kind of evidence says little.
+        penalties: By kind: large where a kind of evidence says little.
         covariances: Of the effects, one a distinct set of items scored.
         covariance_of: Which of them is a model's, shape ``(n_models,)``.
         noise: Variance of a model's score about its expectation, by model.
@@ -121,23 +124,31 @@ def fit_pooled(
     """
     design = _design(items, kinds)
     relative = relative_scores(items.scores[rows])
-    n_columns, n_models = len(design.names), len(items.model_ids)
-    effects, noise = np.zeros((n_columns, n_models)), np.zeros(n_models)
-    penalties = np.zeros((len(design.kinds), n_models))
-    covariances: list[Floats] = []
-    centres = np.zeros((n_columns, n_models))
     masks, covariance_of = np.unique(relative.is_observed, axis=1, return_inverse=True)
-    for place in range(masks.shape[1]):
+    covariance_of = covariance_of.astype(np.int64)
+    own_residuals = [
+        relative.residuals[mask][:, covariance_of == place]
+        for place, mask in enumerate(masks.T)
+    ]
+    groups = [
+        _sums(design, items, rows[mask], residuals)
+        for mask, residuals in zip(masks.T, own_residuals, strict=True)
+    ]
+    # The spread of a kind is shared: a few results could not tell what it is.
+    largest = max(groups, key=lambda sums: sums.residuals.size)
+    penalties = _learned_penalties(largest, design)
+    penalties *= _caution(largest, penalties, design, items)
+    n_columns, n_models = len(design.names), len(items.model_ids)
+    effects, centres = np.zeros((2, n_columns, n_models))
+    noise = np.zeros(n_models)
+    covariances: list[Floats] = []
+    for place, sums in enumerate(groups):
         own = covariance_of == place
-        some = masks[:, place]
-        centre = _mean(design, items, rows[some] if some.any() else rows)
-        centres[:, own] = centre[:, np.newaxis]
-        found = _fit_group(
-            design, items, rows[some], relative.residuals[some][:, own], centre
-        )
-        effects[:, own], noise[own] = found.effects, found.noise
-        penalties[:, own] = found.penalties[:, np.newaxis]
-        covariances.append(found.covariance)
+        inverse = _inverse(sums.gram, penalties[design.kind_of])
+        effects[:, own] = inverse @ sums.products
+        centres[:, own] = sums.centre[:, np.newaxis]
+        noise[own] = _noise(sums, inverse, penalties[design.kind_of])
+        covariances.append(inverse)
     return PooledFit(
         design,
         centres,
@@ -145,109 +156,97 @@ def fit_pooled(
         effects,
         penalties,
         tuple(covariances),
-        covariance_of.astype(np.int64),
+        covariance_of,
         noise,
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _GroupFit:
-    effects: Floats
-    penalties: Floats
-    covariance: Floats
-    noise: float
-
-
-@dataclass(frozen=True, eq=False)
 class _Sums:
+    """What the effects of some models hang on, and the rows it is from."""
+
+    rows: Integers
+    residuals: Floats
+    centre: Floats
     gram: Floats
     products: Floats
-    squares: float
     n_free: float
 
 
-def _fit_group(
-    design: Design,
-    items: RoutingItems,
-    rows: Integers,
-    residuals: Floats,
-    centre: Floats,
-) -> _GroupFit:
-    """Effects for models that are scored on the same rows."""
-    n_models = len(items.model_ids)
-    # Residuals of an item sum to 0 over the models, so one of them says nothing new.
-    n_free = residuals.shape[1] * (n_models - 1) / n_models
+def _sums(
+    design: Design, items: RoutingItems, rows: Integers, residuals: Floats
+) -> _Sums:
+    centre = _mean(design, items, rows)
     gram = np.zeros((len(design.names), len(design.names)))
     products = np.zeros((len(design.names), residuals.shape[1]))
-    for start, some in zip(
-        range(0, len(rows), _ROWS_AT_ONCE), blocks(rows), strict=True
-    ):
+    start = 0
+    for some in blocks(rows):
         away = design.rows(items, some) - centre
         gram += away.T @ away
-        products += away.T @ residuals[start : start + _ROWS_AT_ONCE]
-    sums = _Sums(gram, products, float(np.square(residuals).sum()), n_free)
-    penalties = _learned_penalties(sums, design, len(rows))
-    if len(rows):
-        errors = [
-            _left_out_error(
-                sums, factor * penalties, design, items, rows, residuals, centre
-            )
-            for factor in _CAUTION
-        ]
-        penalties = penalties * _CAUTION[int(np.argmin(errors))]
-    inverse = _inverse(sums.gram, penalties[design.kind_of])
-    effects = inverse @ sums.products
-    noise = _noise(sums, effects, n_parameters=0.0, n_rows=len(rows))
-    return _GroupFit(effects, penalties, inverse, noise)
+        products += away.T @ residuals[start : start + len(some)]
+        start += len(some)
+    # Residuals of an item sum to 0 over the models, so one of them says nothing new.
+    n_models = len(items.model_ids)
+    n_free = residuals.shape[1] * (n_models - 1) / n_models
+    return _Sums(rows, residuals, centre, gram, products, n_free)
 
 
-def _learned_penalties(sums: _Sums, design: Design, n_rows: int) -> Floats:
+def _learned_penalties(sums: _Sums, design: Design) -> Floats:
     penalties = np.full(len(design.kinds), _START)
-    sizes = np.bincount(design.kind_of, minlength=len(penalties))
-    for _ in range(_N_ROUNDS if n_rows else 0):
-        inverse = _inverse(sums.gram, penalties[design.kind_of])
+    n_kinds = len(penalties)
+    sizes = np.bincount(design.kind_of, minlength=n_kinds)
+    for _ in range(_N_ROUNDS if len(sums.rows) else 0):
+        by_column = penalties[design.kind_of]
+        inverse = _inverse(sums.gram, by_column)
         effects = inverse @ sums.products
-        left = np.bincount(design.kind_of, np.diag(inverse), minlength=len(penalties))
+        left = np.bincount(design.kind_of, np.diag(inverse), minlength=n_kinds)
         n_effective = np.maximum(sizes - penalties * left, 1e-9)
-        noise = _noise(sums, effects, n_parameters=n_effective.sum(), n_rows=n_rows)
         power = np.bincount(
-            design.kind_of, np.square(effects).sum(axis=1), minlength=len(penalties)
+            design.kind_of, np.square(effects).sum(axis=1), minlength=n_kinds
         )
+        noise = _noise(sums, inverse, by_column)
         learned = sums.n_free * n_effective * noise / np.maximum(power, 1e-12)
         penalties = np.clip(learned, *_PENALTY_RANGE)
     return penalties
 
 
-def _left_out_error(
-    sums: _Sums,
-    penalties: Floats,
-    design: Design,
-    items: RoutingItems,
-    rows: Integers,
-    residuals: Floats,
-    centre: Floats,
+def _caution(
+    sums: _Sums, penalties: Floats, design: Design, items: RoutingItems
 ) -> float:
-    """Squared error on each item of a fit that has not seen it."""
-    inverse = _inverse(sums.gram, penalties[design.kind_of])
+    """The factor on the penalties with the least error on items left out."""
+    if not len(sums.rows):
+        return 1.0
+    # In this basis the fit of every factor is a division: one pass serves for all.
+    scale = 1 / np.sqrt(penalties[design.kind_of])
+    values, vectors = np.linalg.eigh(scale[:, np.newaxis] * sums.gram * scale)
+    basis = scale[:, np.newaxis] * vectors
+    turned = basis.T @ sums.products
+    shares = [1 / (np.maximum(values, 0.0) + factor) for factor in _CAUTION]
+    errors = np.zeros(len(_CAUTION))
+    start = 0
+    for some in blocks(sums.rows):
+        away = (design.rows(items, some) - sums.centre) @ basis
+        squares = np.square(away)
+        residuals = sums.residuals[start : start + len(some)]
+        for place, share in enumerate(shares):
+            missed = residuals - away @ (share[:, np.newaxis] * turned)
+            left_out = missed / (1 - squares @ share)[:, np.newaxis]
+            errors[place] += np.square(left_out).sum()
+        start += len(some)
+    return _CAUTION[int(errors.argmin())]
+
+
+def _noise(sums: _Sums, inverse: Floats, penalties: Floats) -> float:
+    n_rows = len(sums.rows)
+    if n_rows < _FEW_ROWS:
+        return _COIN_VARIANCE
     effects = inverse @ sums.products
-    total = 0.0
-    for start, some in zip(
-        range(0, len(rows), _ROWS_AT_ONCE), blocks(rows), strict=True
-    ):
-        away = design.rows(items, some) - centre
-        leverage = ((away @ inverse) * away).sum(axis=1, keepdims=True)
-        error = residuals[start : start + _ROWS_AT_ONCE] - away @ effects
-        total += float(np.square(error / (1 - leverage)).sum())
-    return total
-
-
-def _noise(sums: _Sums, effects: Floats, *, n_parameters: float, n_rows: int) -> float:
-    explained = 2 * float((effects * sums.products).sum()) - float(
-        (effects * (sums.gram @ effects)).sum()
-    )
-    n_free = sums.n_free * max(n_rows - n_parameters, 1.0)
+    explained = 2 * float((effects * sums.products).sum())
+    explained -= float((effects * (sums.gram @ effects)).sum())
+    n_effective = len(penalties) - float((penalties * np.diag(inverse)).sum())
+    n_free = sums.n_free * max(n_rows - n_effective, 1.0)
     # A variance of 0 from a few items would claim to know everything.
-    return max((sums.squares - explained) / n_free, 1e-3) if n_rows > 1 else 0.25
+    return max((float(np.square(sums.residuals).sum()) - explained) / n_free, 1e-3)
 
 
 def _inverse(gram: Floats, penalties: Floats) -> Floats:

@@ -49,7 +49,7 @@ def relative_scores(scores: Floats) -> RelativeScores:
 
     Examples:
         >>> split = relative_scores(np.array([[1.0, 0.0], [1.0, 1.0]] * 500))
-        >>> split.advantages.round(3)
+        >>> split.advantages.round(2)
         array([ 0.25, -0.25])
     """
     is_scored = ~np.isnan(scores)

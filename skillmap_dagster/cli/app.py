@@ -16,6 +16,7 @@ from skillmap.errors import InvalidInputError, SkillmapError
 from skillmap_dagster.cli import screen
 from skillmap_dagster.cli.options import Home
 from skillmap_dagster.cli.power import power
+from skillmap_dagster.cli.route import route
 
 if TYPE_CHECKING:
     from skillmap_dagster.importing import Registered, Request
@@ -226,6 +227,7 @@ def demo(
     _show_demo(home)
 
 
+app.command()(route)
 app.command()(power)
 
 

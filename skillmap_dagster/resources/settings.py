@@ -10,6 +10,22 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from skillmap.errors import InvalidInputError
 
 
+class Route(BaseModel):
+    """A set of models to choose from, item by item.
+
+    Attributes:
+        models: The candidates.
+        benchmark: The benchmark, or None for all items.
+        uses_text: Whether questions are embedded, for policies that look at them.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    models: tuple[str, ...] = Field(min_length=2)
+    benchmark: str | None = None
+    uses_text: bool = False
+
+
 class AnalysisSettings(BaseModel):
     """How phrases become skills, and skills slices.
 
@@ -22,6 +38,7 @@ class AnalysisSettings(BaseModel):
         clustering: ``average``, average linkage; or ``leader``, the published
             method, to compare with.
         minimum_slice_items: Items that make a skill a slice, inclusive.
+        routes: Sets of models that routing is evaluated on.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -31,6 +48,7 @@ class AnalysisSettings(BaseModel):
     broad_similarity_threshold: float = Field(default=0.55, gt=0, le=1)
     clustering: Literal["average", "leader"] = "average"
     minimum_slice_items: int = Field(default=100, ge=1)
+    routes: tuple[Route, ...] = ()
 
 
 class Settings(dg.ConfigurableResource):
@@ -69,5 +87,5 @@ class Settings(dg.ConfigurableResource):
         """Make ``settings`` the home's settings."""
         path = Path(self.file)
         path.parent.mkdir(parents=True, exist_ok=True)
-        told = settings.model_dump(exclude_defaults=True)
+        told = settings.model_dump(mode="json", exclude_defaults=True)
         path.write_text(yaml.safe_dump(told, sort_keys=True), "utf-8")

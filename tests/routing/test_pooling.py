@@ -15,7 +15,7 @@ def test_effects_are_those_of_a_penalised_regression() -> None:
 
     # Least squares with one made-up row a column is the same penalised fit.
     away = fit.design.rows(items, rows) - fit.centres[:, 0]
-    penalty = np.sqrt(fit.penalties[fit.design.kind_of, 0])
+    penalty = np.sqrt(fit.penalties[fit.design.kind_of])
     stacked = np.vstack([away, np.diag(penalty)])
     padded = np.vstack([fit.relative.residuals, np.zeros((len(penalty), 3))])
     expected = np.linalg.lstsq(stacked, padded)[0]
@@ -28,7 +28,7 @@ def test_a_label_that_says_nothing_is_turned_off() -> None:
     nothing = fit_pooled(without, np.arange(3_000), kinds=("category",))
     something = fit_pooled(with_gap, np.arange(3_000), kinds=("category",))
 
-    assert np.abs(nothing.effects).max() < 0.01
+    assert np.abs(nothing.effects).max() < 0.02
     assert nothing.penalties.min() > 10 * something.penalties.max()
 
 

@@ -66,8 +66,9 @@ def test_a_slice_of_exactly_the_minimum_does_not_count() -> None:
     scores = np.ones((3, 2))
     member = membership(np.arange(3), np.zeros(3, np.int64), (3, 1))
 
-    at_minimum = slice_sums(member, scores, minimum_items=3)
-    above = slice_sums(member, scores, minimum_items=2)
+    uniform = Weighting.UNIFORM
+    at_minimum = slice_sums(member, scores, weighting=uniform, minimum_items=3)
+    above = slice_sums(member, scores, weighting=uniform, minimum_items=2)
 
     assert np.isnan(slice_mean_scores(member, at_minimum)).all()
     assert slice_mean_scores(member, above).tolist() == scores.tolist()
