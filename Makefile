@@ -28,6 +28,8 @@ test: setup check tests  ## Set up, and run every check and test
 
 check: lint types imports sql location
 
+lint types imports sql location tests: setup
+
 lint:
 	$(BIN)/ruff format --check --quiet . && $(BIN)/ruff check --quiet .
 types:

@@ -82,7 +82,10 @@ def measure_gain(options: argparse.Namespace) -> None:
         if items.costs is not None:
             rows = items.is_common
             frontier = cost_frontier(
-                found.expected["skill"], items.scores[rows], items.costs[rows]
+                found.expected["skill"],
+                items.scores[rows],
+                items.costs[rows],
+                n_prices=9,
             )
             print(frontier.filter(~pl.col("is_dominated")))
     if "skill" in items.labels:

@@ -190,6 +190,8 @@ def _registered(
         format_name = before.format
     else:
         format_name = spec.format or formats.detect(path, options=spec.options())
+    # A path on the command line says little; what a manifest said of it before holds.
+    kept = before if request.aliases is None else None
     source = RegisteredSource(
         source_id=_source_id(spec),
         uri=spec.path,
@@ -197,15 +199,17 @@ def _registered(
         stamp=stamp,
         format=format_name,
         importer_version=formats.format_named(format_name).version,
-        benchmark=spec.benchmark,
-        model=spec.model,
-        annotator=spec.annotator,
-        category=spec.category,
-        task=spec.task,
-        native_id_prefix=spec.native_id_prefix,
-        match=spec.match_for(format_name),
-        aliases=request.aliases or {},
-        keep_organisation=request.keep_organisation,
+        benchmark=spec.benchmark or (kept and kept.benchmark),
+        model=spec.model or (kept and kept.model),
+        annotator=spec.annotator or (kept and kept.annotator),
+        category=spec.category or (kept and kept.category),
+        task=(kept and kept.task) or spec.task,
+        native_id_prefix=spec.native_id_prefix or (kept and kept.native_id_prefix),
+        match=kept.match if kept else spec.match_for(format_name),
+        aliases=kept.aliases if kept else request.aliases or {},
+        keep_organisation=(
+            kept.keep_organisation if kept else request.keep_organisation
+        ),
         n_records=0,
         benchmarks=[],
         models={},

@@ -13,6 +13,7 @@ from skillmap.errors import SkillmapError
 from skillmap_dagster.assets.publication import WAREHOUSE_KEY
 from skillmap_dagster.assets.table_asset import TABLE_ASSETS, TableAsset
 from skillmap_dagster.resources.lake import Partition
+from skillmap_dagster.resources.snapshot import RegistrySnapshot
 
 # In this order: what comes later is made from what comes before.
 STAGES: tuple[Partitions | None, ...] = (
@@ -60,10 +61,17 @@ def asset_keys(stage: Partitions | None) -> list[dg.AssetKey]:
 
 
 class Task(NamedTuple):
-    """Assets to make for one partition, in one run."""
+    """Assets to make for one partition, in one run.
+
+    Attributes:
+        partition: Key by dimension.
+        keys: The assets.
+        inputs: Hashes of all that they are made from, where they were planned.
+    """
 
     partition: Partition
     keys: list[dg.AssetKey]
+    inputs: str = ""
 
     def __str__(self) -> str:
         """What a person reads beside the progress bar."""
@@ -95,12 +103,14 @@ class Planner:
 
         Assets that read a planned one are planned with it.
         """
-        tasks = []
-        for partition in self.partitions(stage):
-            keys = self._stale(stage, partition, selection)
-            if keys and selection.has(partition):
-                tasks.append(Task(partition, keys))
-        return tasks
+        registry = RegistrySnapshot(self.resources["registry"])
+        resources = {**self.resources, "registry": registry}
+        tasks = [
+            self._task(stage, partition, selection, resources)
+            for partition in self.partitions(stage)
+            if selection.has(partition)
+        ]
+        return [task for task in tasks if task.keys]
 
     def partitions(self, stage: Partitions | None) -> Sequence[Partition]:
         """Every partition of a stage that a registered source contributes to."""
@@ -113,6 +123,25 @@ class Planner:
         if stage == "model":
             return [{"model": m} for m in sorted({model for _, model in cells})]
         return [{}]
+
+    def remove_orphans(self) -> None:
+        """Forget partitions that no source contributes to any more."""
+        lake, registry = self.resources["lake"], self.resources["registry"]
+        benchmarks, cells = set(registry.benchmarks()), set(registry.cells())
+        models = {model for _, model in cells}
+        for table in TABLES.values():
+            for partition in lake.partitions(table):
+                benchmark, model = partition.get("benchmark"), partition.get("model")
+                is_cell = benchmark is not None and model is not None
+                if is_cell and lake.stored(table, partition).n_rows == 0:
+                    continue
+                known = (
+                    (benchmark, model) in cells
+                    if is_cell
+                    else benchmark in {*benchmarks, None} and model in {*models, None}
+                )
+                if not known:
+                    lake.remove(table, partition)
 
     def unreadable(self) -> dict[tuple[str, str], str]:
         """Look at every file and note the changed ones, but for the unreadable.
@@ -130,36 +159,29 @@ class Planner:
                     reasons |= {(benchmark, model): str(error) for model in models}
         return reasons
 
-    def inputs(self, task: Task) -> str:
-        """Hash of all that a task's assets are made from, as it is now."""
-        assets = [TABLE_ASSETS[key.path[0], key.path[1]] for key in task.keys]
-        return " ".join(self._inputs(asset, task.partition) for asset in assets)
-
-    def _stale(
-        self, stage: Partitions | None, partition: Partition, selection: Selection
-    ) -> list[dg.AssetKey]:
-        stale: list[TableAsset] = []
-        changing: set[tuple[str, str]] = set()
+    def _task(
+        self,
+        stage: Partitions | None,
+        partition: Partition,
+        selection: Selection,
+        resources: Mapping[str, Any],
+    ) -> Task:
+        """What of one partition is stale, which may be nothing."""
+        inputs: dict[tuple[str, str], str] = {}
         for asset in _in_order():
             table = asset.table
             is_asked = not selection.tables or str(table) in selection.tables
             if table.partitions != stage or not is_asked:
                 continue
-            reads_changing = any(read.key in changing for read in asset.reads)
-            if reads_changing or self._is_stale(asset, partition):
-                stale.append(asset)
-                changing.add(table.key)
-        keys = [dg.AssetKey(list(asset.table.key)) for asset in stale]
+            now = asset.inputs(partition, resources)
+            stored = self.resources["lake"].stored(table, partition)
+            is_stale = stored is None or stored.inputs != now
+            if is_stale or any(read.key in inputs for read in asset.reads):
+                inputs[table.key] = now
+        keys = [dg.AssetKey(list(key)) for key in inputs]
         if stage is None and (keys or self._publication_is_stale()):
             keys.append(WAREHOUSE_KEY)
-        return keys
-
-    def _is_stale(self, asset: TableAsset, partition: Partition) -> bool:
-        stored = self.resources["lake"].stored(asset.table, partition)
-        return stored is None or stored.inputs != self._inputs(asset, partition)
-
-    def _inputs(self, asset: TableAsset, partition: Partition) -> str:
-        return asset.inputs(partition, self.resources)
+        return Task(partition, keys, " ".join(inputs.values()))
 
     def _publication_is_stale(self) -> bool:
         return not self.resources["warehouse"].is_current(self.resources["lake"])

@@ -120,7 +120,7 @@ class Platform:
         """
         broken = [cell_task(*cell) for cell in self.planner.unreadable()]
         self.add_partition_keys()
-        self._remove_orphans()
+        self.planner.remove_orphans()
         outcome = Outcome()
         for stage in selection.stages:
             tasks = self.planner.plan(stage, selection)
@@ -178,25 +178,6 @@ class Platform:
             progress(f"{about}: {asset.table.name}", number, len(todo))
             rows = asset.rows(partition, self.resources)
             self.resources["lake"].write(asset.table, partition, rows, inputs="")
-
-    def _remove_orphans(self) -> None:
-        """Forget partitions that no source contributes to any more."""
-        lake, registry = self.resources["lake"], self.resources["registry"]
-        benchmarks, cells = set(registry.benchmarks()), set(registry.cells())
-        models = {model for _, model in cells}
-        for table in TABLES.values():
-            for partition in lake.partitions(table):
-                benchmark, model = partition.get("benchmark"), partition.get("model")
-                is_cell = benchmark is not None and model is not None
-                if is_cell and lake.stored(table, partition).n_rows == 0:
-                    continue
-                known = (
-                    (benchmark, model) in cells
-                    if is_cell
-                    else benchmark in {*benchmarks, None} and model in {*models, None}
-                )
-                if not known:
-                    lake.remove(table, partition)
 
 
 def _instance(folder: Path) -> DagsterInstance:

@@ -158,7 +158,8 @@ def gains_by_benchmark(
         The rows of each benchmark with its ``benchmark_id`` in front, sorted.
     """
     parts = [_NO_GAINS.to_frame()]
-    for part in item_scores.sort("benchmark_id").partition_by(
+    comparable = item_scores.filter(~pl.col("is_drifted"))
+    for part in comparable.sort("benchmark_id").partition_by(
         "benchmark_id", maintain_order=True
     ):
         if part["model_id"].n_unique() > 1:

@@ -35,7 +35,8 @@ ITEMS = Table(
     name="items",
     grain="item of a benchmark",
     description="The questions, with their options and reference answers, as the "
-    "benchmark's current release states them.",
+    "benchmark's current release states them; items that only another release has are "
+    "kept under that release.",
     partitions="benchmark",
     primary_key=("item_id",),
     checks={"item_id_names_its_benchmark": "starts_with(item_id, benchmark_id)"},

@@ -67,7 +67,7 @@ MODEL_ACCURACY = Table(
         count("n_empty", "Items with an empty response."),
         count("n_truncated", "Items whose response was cut off before an answer."),
         count("n_left_out", "Items left out: error, not attempted or not scored."),
-        count("n_benchmark_items", "Items of the benchmark's current release."),
+        count("n_benchmark_items", "Items of the benchmark in core.items."),
         fraction("coverage", "Share of those items that the model has a response for."),
         count("n_drifted", "Items whose source states another question or answer."),
         count(

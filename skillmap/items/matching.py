@@ -4,8 +4,8 @@ A source names its items in one of four ways, and each record ends either with t
 native id of an item or with the reason why it has none.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 import polars as pl
@@ -40,6 +40,7 @@ class BenchmarkSource:
             benchmark's order, by the ``question`` text, or by an id of its ``own``,
             which is its position in the file.
         prefix: Put before an id of the source and a slash, or None.
+        model_names: Canonical model name by the name in the source, where they differ.
         order_offset: Place of the first record in the benchmark's order, for a
             source that defines that order; otherwise None.
     """
@@ -49,6 +50,7 @@ class BenchmarkSource:
     match: MatchMethod
     prefix: str | None = None
     order_offset: int | None = None
+    model_names: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, kw_only=True)

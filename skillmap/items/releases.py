@@ -12,7 +12,11 @@ import polars as pl
 
 from skillmap.errors import InvalidInputError
 from skillmap.ids import item_id, short_hash
-from skillmap.items.content import with_content_hashes
+from skillmap.items.content import (
+    normalised_choices,
+    normalised_text,
+    with_content_hashes,
+)
 from skillmap.items.matching import BenchmarkOrder, BenchmarkSource, record_keys
 
 # Columns that say what an item is, with what makes two statements of it differ.
@@ -38,11 +42,9 @@ def with_stated_content(items: pl.DataFrame) -> pl.DataFrame:
     """``items`` with what each states of options and answer, comparable."""
     return items.with_columns(
         choices_key=pl.when(pl.col("choices").list.len() > 0).then(
-            pl.col("choices")
-            .list.eval(pl.element().str.strip_chars())
-            .list.join("\x1e")
+            normalised_choices(pl.col("choices"))
         ),
-        answer_key=pl.col("answer").str.strip_chars().str.to_lowercase(),
+        answer_key=normalised_text(pl.col("answer")),
     )
 
 

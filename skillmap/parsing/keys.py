@@ -1,10 +1,12 @@
 """Names that become partition keys, and so parts of file names."""
 
 import unicodedata
+from urllib.parse import quote
 
 from skillmap.errors import InvalidInputError
 
 _MAX_CHARACTERS = 200
+_MORE_IF_ESCAPED = 20
 
 
 def validate_key(name: str) -> str:
@@ -37,8 +39,10 @@ def _broken_rule(name: str) -> str | None:
         return "must not be empty"
     if name != name.strip():
         return "must not begin or end with white space"
-    if len(name) > _MAX_CHARACTERS:
-        return f"must have at most {_MAX_CHARACTERS} characters, this has {len(name)}"
+    # Escaped it is a folder's name, in which a letter can take nine characters.
+    length = max(len(name), len(quote(name, errors="replace")) - _MORE_IF_ESCAPED)
+    if length > _MAX_CHARACTERS:
+        return f"must have at most {_MAX_CHARACTERS} characters, this has {length}"
     if "|" in name:
         return "must not contain '|', which joins partition keys"
     # Control characters, and the halves of surrogate pairs that no file can hold.

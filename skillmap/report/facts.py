@@ -22,6 +22,13 @@ QUERIES = (
     "rejects",
     "rationales",
     "rationale_faults",
+    "contrasts",
+    "contrast_totals",
+    "gains",
+    "routing",
+    "extraction",
+    "swap_totals",
+    "swapped_pairs",
 )
 
 
@@ -43,6 +50,13 @@ class Facts:
         rejects: One row per reason.
         rationales: One row per benchmark and annotator.
         rationale_faults: One row per fault.
+        contrasts: One row per slice and pair of models, the surest first.
+        contrast_totals: One row per pair of models with contrasts.
+        gains: One row per benchmark, slice and model, the surest first.
+        routing: One row per set of models, scope and policy.
+        extraction: One row per benchmark and model with stored responses.
+        swap_totals: One row per benchmark with pairs of such models.
+        swapped_pairs: Pairs that change places when answers are read again.
     """
 
     totals: dict[str, int]
@@ -58,6 +72,13 @@ class Facts:
     rejects: pl.DataFrame
     rationales: pl.DataFrame
     rationale_faults: pl.DataFrame
+    contrasts: pl.DataFrame
+    contrast_totals: pl.DataFrame
+    gains: pl.DataFrame
+    routing: pl.DataFrame
+    extraction: pl.DataFrame
+    swap_totals: pl.DataFrame
+    swapped_pairs: pl.DataFrame
 
 
 def facts(query: Query) -> Facts:

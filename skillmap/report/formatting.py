@@ -5,6 +5,7 @@ import math
 MISSING = "\N{EN DASH}"
 _MINUS = "\N{MINUS SIGN}"
 _NO_BREAK = "\N{NO-BREAK SPACE}"
+_LEAST_SHOWN = 0.001
 
 
 def is_missing(value: float | None) -> bool:
@@ -69,6 +70,18 @@ def interval_text(low: float | None, high: float | None, *, is_signed: bool) -> 
         return MISSING
     text = signed_text if is_signed else fraction_text
     return f"[{text(low)},{_NO_BREAK}{text(high)}]"
+
+
+def probability_text(value: float | None) -> str:
+    """A p or q value to three decimals; one too small for them is never 0.
+
+    Examples:
+        >>> probability_text(0.0412), probability_text(0.0002)
+        ('0.041', '< 0.001')
+    """
+    if value is not None and value < _LEAST_SHOWN:
+        return f"< {_LEAST_SHOWN}"
+    return fraction_text(value)
 
 
 def cut(text: str, n_characters: int) -> str:

@@ -5,11 +5,14 @@ from importlib import resources
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from skillmap.report.accuracy import accuracy_section
+from skillmap.report.contrasts import contrast_section
 from skillmap.report.examples import example_section
+from skillmap.report.extraction import extraction_section
 from skillmap.report.facts import Query, facts, one_line
 from skillmap.report.overview import overview
 from skillmap.report.pairs import pair_section
 from skillmap.report.quality import quality_topics
+from skillmap.report.routing import routing_section
 from skillmap.report.skills import skill_section
 
 
@@ -41,8 +44,11 @@ def html_report(query: Query, *, title: str = "Skills and gaps of models") -> st
         overview=overview(found),
         accuracy=accuracy_section(found),
         skills=skill_section(found),
+        contrasts=contrast_section(found),
         pairs=pair_section(found),
         examples=example_section(found),
+        routing=routing_section(found),
+        extraction=extraction_section(found),
         topics=quality_topics(found),
         totals_query=one_line("totals"),
         pair_totals_query=one_line("pair_totals"),

@@ -24,6 +24,7 @@ from matplotlib.figure import Figure
 from skillmap.report.formatting import (
     cut,
     estimate_text,
+    fraction_text,
     is_missing,
     n_text,
     signed_text,
@@ -62,6 +63,33 @@ _SETTINGS: dict[str, object] = {
 }
 
 
+class _Look(NamedTuple):
+    """Colour and shape of a mark; a shape of its own tells more than a colour."""
+
+    color: str
+    shape: str = "o"
+
+
+_OF_SIDE = (_Look(_EVEN), _Look(_LOW), _Look(_HIGH))
+# Left, right and neither, as the side of 0 that is meant.
+_OF_VERDICT = {
+    "not enough evidence": _OF_SIDE[0],
+    "tied": _Look(_INK, "s"),
+    "worse": _Look(_LOW, "<"),
+    "better": _Look(_HIGH, ">"),
+}
+_BEFORE, _AFTER = _OF_SIDE[0], _Look(_HIGH, "D")
+_LOOKS = (*_OF_SIDE, *list(_OF_VERDICT.values())[1:], _AFTER)
+
+
+class Bounds(NamedTuple):
+    """A further value of a row, with its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
     """One row of a plot: a value with its interval and the items behind it.
@@ -72,6 +100,10 @@ class Estimate:
         low: Lower bound.
         high: Upper bound.
         n_items: Items behind the value.
+        detail: What to write behind the label, never cut.
+        verdict: ``better``, ``worse``, ``tied`` or ``not enough evidence``, which
+            gives the mark its shape and colour; empty to go by the reference.
+        after: The same in another way of measuring, drawn below.
     """
 
     label: str
@@ -79,6 +111,9 @@ class Estimate:
     low: float | None
     high: float | None
     n_items: int | None
+    detail: str = ""
+    verdict: str = ""
+    after: Bounds | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,13 +147,13 @@ _Point = tuple[float, float]
 
 
 class _Mark(NamedTuple):
-    """Where a mark and its interval are drawn, and in which colour."""
+    """Where a mark and its interval are drawn, and how."""
 
     x: float
     low: float | None
     high: float | None
     y: float
-    color: str
+    look: _Look
 
 
 @dataclass
@@ -220,16 +255,29 @@ def _draw_rows(axes: Axes, plot: IntervalPlot, texts: _Texts) -> None:
     if plot.gap_after is not None:
         gap = plot.gap_after + 1
         _write(axes, texts.token(plot.gap_text), (0, gap + 0.62), size=10)
-    drawn = [
-        _Mark(row.value, row.low, row.high, place + 0.72, _colour(plot, row))
+    found = [
+        mark
         for row, place in zip(plot.rows, places, strict=True)
-        if row.value is not None and not is_missing(row.value)
+        for mark in _marks(plot, row, place)
     ]
     low, high = plot.limits
-    lines = [((low, mark.y), (high, mark.y)) for mark in drawn]
+    lines = [((low, mark.y), (high, mark.y)) for mark in found]
     axes.plot(*_separate(lines), color=_FAINT, linewidth=0.5)
-    for color in (_EVEN, _LOW, _HIGH):
-        _draw_marks(axes, [mark for mark in drawn if mark.color == color], color)
+    for look in _LOOKS:
+        _draw_marks(axes, [mark for mark in found if mark.look == look], look)
+
+
+def _marks(plot: IntervalPlot, row: Estimate, place: int) -> list[_Mark]:
+    """The mark of a row, or both of its marks; none without a value."""
+    if row.value is None or is_missing(row.value):
+        return []
+    if row.after is None:
+        look = _look(plot, row)
+        return [_Mark(row.value, row.low, row.high, place + 0.72, look)]
+    return [
+        _Mark(row.value, row.low, row.high, place + 0.64, _BEFORE),
+        _Mark(*row.after, place + 0.84, _AFTER),
+    ]
 
 
 def _places(plot: IntervalPlot) -> list[int]:
@@ -238,9 +286,10 @@ def _places(plot: IntervalPlot) -> list[int]:
     return [index + (index > gap) for index in range(len(plot.rows))]
 
 
-def _draw_marks(axes: Axes, marks: Sequence[_Mark], color: str) -> None:
+def _draw_marks(axes: Axes, marks: Sequence[_Mark], look: _Look) -> None:
     if not marks:
         return
+    color = look.color
     lines = [
         ((mark.low, mark.y), (mark.high, mark.y))
         for mark in marks
@@ -251,7 +300,7 @@ def _draw_marks(axes: Axes, marks: Sequence[_Mark], color: str) -> None:
         [mark.x for mark in marks],
         [mark.y for mark in marks],
         linestyle="none",
-        marker="o",
+        marker=look.shape,
         markersize=6.5,
         color=color,
         markerfacecolor=_PAPER if color == _EVEN else color,
@@ -272,19 +321,29 @@ def _separate(
 def _write_row(
     axes: Axes, plot: IntervalPlot, row: Estimate, place: int, texts: _Texts
 ) -> None:
-    _write(axes, texts.token(row.label, _LABEL_LIMIT), (-0.02, place + 0.42), size=12)
+    detail = f"· {row.detail}" if row.detail else ""
+    label = texts.token(row.label, _LABEL_LIMIT - len(detail))
+    if detail:
+        label += f" {texts.token(detail)}"
+    _write(axes, label, (-0.02, place + 0.42), size=12)
     n_items = "" if row.n_items is None else f" {n_text(row.n_items)}"
-    numbers = estimate_text(row.value, row.low, row.high, is_signed=plot.is_signed)
+    if row.after is None:
+        numbers = estimate_text(row.value, row.low, row.high, is_signed=plot.is_signed)
+    else:
+        numbers = f"{fraction_text(row.value)} → {fraction_text(row.after.value)}"
     _write(axes, texts.token(numbers + n_items), (1.03, place + 0.82), size=10)
 
 
-def _colour(plot: IntervalPlot, row: Estimate) -> str:
-    """Colour of the mark, by the side of the reference that its interval is on."""
+def _look(plot: IntervalPlot, row: Estimate) -> _Look:
+    """By the verdict, or by the side of the reference that the interval is on."""
+    if row.verdict:
+        return _OF_VERDICT[row.verdict]
+    even, low, high = _OF_SIDE
     if plot.reference is None or row.low is None or row.high is None:
-        return _HIGH
+        return high
     if row.high < plot.reference:
-        return _LOW
-    return _HIGH if row.low > plot.reference else _EVEN
+        return low
+    return high if row.low > plot.reference else even
 
 
 def _write(axes: Axes, token: str, at: tuple[float, float], *, size: float) -> None:

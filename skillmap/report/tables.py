@@ -16,6 +16,7 @@ from skillmap.report.formatting import (
     fraction_text,
     interval_text,
     not_shown,
+    probability_text,
     signed_text,
 )
 
@@ -139,6 +140,15 @@ def fraction_column(heading: str, column: str, title: str = "") -> Column:
     )
 
 
+def probability_column(heading: str, column: str, title: str = "") -> Column:
+    """A column of p or q values."""
+    return Column(
+        heading=heading,
+        title=title,
+        cell=lambda row: _number(row[column], probability_text(row[column])),
+    )
+
+
 def difference_column(heading: str, column: str, title: str = "") -> Column:
     """A column of signed differences."""
     return Column(
@@ -148,14 +158,16 @@ def difference_column(heading: str, column: str, title: str = "") -> Column:
     )
 
 
-def interval_column(column: str, *, is_signed: bool = False) -> Column:
-    """The 95 % interval of ``column``, from its ``_low`` and ``_high``."""
+def interval_column(
+    column: str, *, is_signed: bool = False, heading: str = "95 % interval"
+) -> Column:
+    """The interval of ``column``, from its ``_low`` and ``_high``."""
 
     def cell(row: Row) -> Cell:
         low, high = row[f"{column}_low"], row[f"{column}_high"]
         return _number(low, interval_text(low, high, is_signed=is_signed))
 
-    return Column(heading="95 % interval", cell=cell, title="Sorted by lower bound")
+    return Column(heading=heading, cell=cell, title="Sorted by lower bound")
 
 
 def text_cell(text: str | None, *, limit: int = _NAME_LIMIT) -> Cell:

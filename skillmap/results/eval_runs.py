@@ -58,7 +58,9 @@ def matched_results(
     )
     is_repeated = (
         pl.col("item_id").is_not_null()
-        & ~pl.struct("item_id", "model", "epoch").is_first_distinct()
+        & ~pl.struct(
+            "item_id", pl.col("model").replace(source.model_names), "epoch"
+        ).is_first_distinct()
     )
     return matched.with_columns(
         item_id=pl.when(~is_repeated).then("item_id"),

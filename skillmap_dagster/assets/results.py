@@ -34,6 +34,7 @@ _NARROWED = {core.BENCHMARKS.key: _own_releases}
     reads=[core.ITEMS, core.BENCHMARKS],
     narrowed=_NARROWED,
     sources="cell",
+    stands_with=[core.RESPONSES, core.SCORES],
 )
 def eval_runs(partition: Partition, lake: Lake, registry: Registry) -> pl.DataFrame:
     """Configurations in which the model was run on the benchmark."""
@@ -47,6 +48,7 @@ def eval_runs(partition: Partition, lake: Lake, registry: Registry) -> pl.DataFr
     reads=[core.ITEMS, core.BENCHMARKS],
     narrowed=_NARROWED,
     sources="cell",
+    stands_with=[core.EVAL_RUNS, core.SCORES],
 )
 def responses(partition: Partition, lake: Lake, registry: Registry) -> pl.DataFrame:
     """What the model wrote for each item of the benchmark."""
@@ -60,6 +62,7 @@ def responses(partition: Partition, lake: Lake, registry: Registry) -> pl.DataFr
     reads=[core.ITEMS, core.BENCHMARKS, core.RESPONSES],
     narrowed=_NARROWED,
     sources="cell",
+    stands_with=[core.EVAL_RUNS, core.RESPONSES],
     code_version="3",
     picture=pictures.counts_of("outcome"),
 )
@@ -120,5 +123,14 @@ def _made(
 
 
 def _release_of_source(benchmark_id: str, lake: Lake) -> dict[str, str]:
+    stored = lake.stored(core.BENCHMARKS, {"benchmark": benchmark_id})
+    # As in _cell, for the type checker.
+    hashable: Any = lake
+    return _releases(benchmark_id, hashable, stored.content if stored else "")
+
+
+# A plan asks this for every cell of a benchmark.
+@functools.lru_cache(maxsize=256)
+def _releases(benchmark_id: str, lake: Lake, _content: str) -> dict[str, str]:
     releases = lake.read(core.BENCHMARKS, benchmark=benchmark_id).explode("source_ids")
     return dict(releases.select("source_ids", "release_id").rows())

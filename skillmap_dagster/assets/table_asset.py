@@ -18,6 +18,7 @@ from skillmap_dagster.quality import audit
 from skillmap_dagster.resources.lake import Lake, Partition, inputs_of
 from skillmap_dagster.resources.registry import RegisteredSource, Registry
 from skillmap_dagster.resources.settings import Settings
+from skillmap_dagster.resources.snapshot import RegistrySnapshot
 
 # Which registered sources an asset reads: those about its benchmark, or of those the
 # ones with results of its model.
@@ -37,6 +38,8 @@ class TableAsset:
         sources: Which registered sources it reads, if any.
         settings: Names of the settings it uses.
         code_version: Changed by hand whenever the same inputs give other rows.
+        stands_with: Tables made from the same input: rows of one are published
+            only if those of all would be.
         make: Makes the rows of a partition, from resources.
         definition: The Dagster asset.
     """
@@ -47,6 +50,7 @@ class TableAsset:
     sources: SourcesRead | None
     settings: tuple[str, ...]
     code_version: str
+    stands_with: tuple[Table, ...]
     make: Callable[..., pl.DataFrame]
     definition: dg.AssetsDefinition
 
@@ -91,7 +95,7 @@ class TableAsset:
         return parts
 
     def sources_of(
-        self, partition: Partition, registry: Registry
+        self, partition: Partition, registry: Registry | RegistrySnapshot
     ) -> list[RegisteredSource]:
         """The registered sources that the partition is made from."""
         if self.sources is None:
@@ -119,6 +123,7 @@ def table_asset(
     narrowed: Mapping[tuple[str, str], Narrowing] | None = None,
     sources: SourcesRead | None = None,
     settings: Sequence[str] = (),
+    stands_with: Sequence[Table] = (),
     code_version: str = "1",
     picture: metadata.Picture | None = None,
 ) -> Callable[[_Make], dg.AssetsDefinition]:
@@ -138,6 +143,8 @@ def table_asset(
             only the rest changes, the rows are not made anew.
         sources: Which registered sources they are made from.
         settings: Names of the settings that the function uses.
+        stands_with: Tables made from the same input: rows of one are published only
+            if those of all would be.
         code_version: To be changed whenever the same inputs give other rows.
         picture: Draws the rows for the UI.
     """
@@ -158,6 +165,7 @@ def table_asset(
             sources=sources,
             settings=tuple(settings),
             code_version=code_version,
+            stands_with=tuple(stands_with),
             make=make,
             definition=definition,
         )
@@ -254,11 +262,14 @@ def _audited(
     lake: Lake = resources["lake"]
     asset = TABLE_ASSETS[table.key]
     try:
-        for source in asset.sources_of(partition, resources["registry"]):
-            resources["registry"].refreshed(source)
+        _refresh(asset, partition, resources["registry"])
         # Before the rows are made: what changes meanwhile must count as a change.
         inputs = asset.inputs(partition, resources)
         rows = asset.rows(partition, resources)
+        beside = [
+            (other, TABLE_ASSETS[other.key].rows(partition, resources))
+            for other in asset.stands_with
+        ]
     except SkillmapError as error:
         yield _check_result(
             table,
@@ -267,8 +278,15 @@ def _audited(
         raise dg.Failure(
             f"{table} {dict(partition) or ''}: {error}", allow_retries=False
         ) from error
-    findings = audit.audit(table, partition, rows, lake)
+    findings = audit.audit(table, partition, rows, lake, beside=beside)
     stopped = [finding.check for finding in findings if finding.stops]
+    for other, other_rows in beside:
+        stopped += [
+            f"{check} of {other}"
+            for check in audit.stopping_checks(
+                other, partition, other_rows, lake, beside=[(table, rows), *beside]
+            )
+        ]
     if stopped:
         yield from (_check_result(table, finding) for finding in findings)
         place = lake.quarantine(table, partition, rows)
@@ -285,6 +303,22 @@ def _audited(
         data_version=dg.DataVersion(stored.content),
     )
     yield from (_check_result(table, finding) for finding in findings)
+
+
+def _refresh(asset: TableAsset, partition: Partition, registry: Registry) -> None:
+    """Note which of the asset's files have changed.
+
+    What is made from all files of a benchmark keeps the version of a broken one that
+    was last read: the cells of that file fail, and the others are not held up.
+    """
+    for source in asset.sources_of(partition, registry):
+        try:
+            registry.refreshed(source)
+        except SkillmapError as error:
+            if asset.sources != "benchmark":
+                raise
+            log = dg.get_dagster_logger()
+            log.warning("kept as last read: %s", error)
 
 
 def _check_result(table: Table, finding: audit.Finding) -> dg.AssetCheckResult:
@@ -323,8 +357,7 @@ def _source_parts(
 def _content_parts(table: Table, partition: Partition, lake: Lake) -> list[str]:
     parts = []
     shared = {d: k for d, k in partition.items() if d in table.dimensions}
-    for upstream in lake.partitions(table):
-        if shared.items() <= upstream.items():
-            stored = lake.stored(table, upstream)
-            parts.append(f"{table}{upstream}={stored.content if stored else None}")
+    for upstream in lake.partitions(table, **shared):
+        stored = lake.stored(table, upstream)
+        parts.append(f"{table}{upstream}={stored.content if stored else None}")
     return parts

@@ -64,10 +64,11 @@ def watch_sources(
         for cell, reason in planner.unreadable().items()
         if _is_new(f"unreadable {(task := cell_task(*cell))}", reason, asked)
     ]
+    planner.remove_orphans()
     waited_for: list[Partition] = []
     for task in _plan(planner):
         waits = any(_concerns(task.partition, other) for other in waited_for)
-        is_new = not waits and _is_new(str(task), planner.inputs(task), asked)
+        is_new = not waits and _is_new(str(task), task.inputs, asked)
         if is_new:
             requests.append(_request(task))
         if waits or is_new or _is_unfinished(task, context.instance):

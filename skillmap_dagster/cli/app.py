@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import duckdb
 import polars as pl
 import typer
 
@@ -143,6 +144,26 @@ def backfill(
 
 
 @app.command()
+def forget(
+    paths: Annotated[list[str], typer.Argument(help="Files as in raw.sources.uri.")],
+    home: Home = None,
+) -> None:
+    """Forget imported files, and all that came of them and of nothing else."""
+    platform = _platform(home)
+    registry = platform.resources["registry"]
+    known = {source.uri: source.source_id for source in registry.sources()}
+    for path in paths:
+        uri = path if path in known else str(Path(path).resolve())
+        if uri not in known:
+            raise InvalidInputError(
+                f'{path}: no imported file; `skillmap query "from raw.sources"` '
+                "lists them"
+            )
+        registry.forget(known[uri])
+    _exit_if(_bring_up_to_date(platform))
+
+
+@app.command()
 def query(
     sql: Annotated[str, typer.Argument(help="One query, such as 'from core.slices'.")],
     home: Home = None,
@@ -235,7 +256,7 @@ def main() -> None:
     """Run the command line; an error of ours ends in one line and exit code 1."""
     try:
         app()
-    except SkillmapError as error:
+    except (SkillmapError, OSError, duckdb.Error, pl.exceptions.PolarsError) as error:
         screen.stop(" ".join(str(error).split()))
 
 
@@ -249,6 +270,8 @@ def _request(
 ) -> "Request":
     from skillmap_dagster import importing
 
+    if root and not any(importing.is_manifest(path) for path in paths):
+        raise InvalidInputError("--root goes with a manifest, whose paths it is for")
     if any(importing.is_manifest(path) for path in paths):
         if len(paths) > 1 or any((benchmark, model, format_name, annotator)):
             raise InvalidInputError(

@@ -14,6 +14,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 from rich.table import Table
+from rich.text import Text
 
 # Piped output has no width of its own, and rich would cut it at 80.
 _PIPED_WIDTH = 160
@@ -53,7 +54,7 @@ def progress(title: str) -> Iterator[Callable[[str, int, int], None]]:
 def show(rows: pl.DataFrame, *, title: str | None = None) -> None:
     """Print rows as a table; an accuracy and its bounds share a column."""
     table = Table(title=title, title_justify="left", title_style="bold")
-    columns = [name for name in rows.columns if not name.endswith(_BOUNDS)]
+    columns = [name for name in rows.columns if not _is_bound(name, rows.columns)]
     for name in columns:
         is_number = rows.schema[name].is_numeric()
         table.add_column(
@@ -62,7 +63,8 @@ def show(rows: pl.DataFrame, *, title: str | None = None) -> None:
             overflow="fold",
         )
     for row in rows.iter_rows(named=True):
-        table.add_row(*(_cell(row, name) for name in columns))
+        # As text: square brackets of a question are no markup.
+        table.add_row(*(Text(_cell(row, name)) for name in columns))
     CONSOLE.print(table)
 
 
@@ -77,6 +79,14 @@ def show_findings(findings: pl.DataFrame) -> None:
             markup=False,
             soft_wrap=True,
         )
+
+
+def _is_bound(name: str, columns: list[str]) -> bool:
+    """Whether a column is shown beside the one that it bounds."""
+    return any(
+        name.endswith(bound) and name.removesuffix(bound) in columns
+        for bound in _BOUNDS
+    )
 
 
 def _cell(row: dict[str, object], name: str) -> str:

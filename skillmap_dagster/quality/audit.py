@@ -13,7 +13,7 @@ from skillmap.contracts.audit import violations
 from skillmap.contracts.expectations import suite
 from skillmap.contracts.table import Table
 from skillmap_dagster.quality import great_expectations_suites
-from skillmap_dagster.resources.lake import Lake, Partition
+from skillmap_dagster.resources.lake import Beside, Lake, Partition
 
 _N_SHOWN = 5
 _TABLE_NAME = re.compile(r"\b(raw|core|mart)\.(\w+)")
@@ -44,7 +44,12 @@ def check_names(table: Table) -> list[str]:
 
 
 def audit(
-    table: Table, partition: Partition, rows: pl.DataFrame, lake: Lake
+    table: Table,
+    partition: Partition,
+    rows: pl.DataFrame,
+    lake: Lake,
+    *,
+    beside: Sequence[Beside] = (),
 ) -> list[Finding]:
     """Every check of ``table`` on ``rows``, as if they were published already.
 
@@ -53,23 +58,56 @@ def audit(
         partition: The partition that the rows are to replace.
         rows: Rows that have the contract's columns and types.
         lake: What the other tables hold.
+        beside: Tables and rows that are to be published with these.
 
     Returns:
         One finding a check, in the order of ``check_names``.
     """
-    findings = [_contract(table, rows), _expectations(table, rows)]
-    rules = [(f"checks/{name}", False) for name in table.cross_checks]
-    rules += [(f"cautions/{name}", True) for name in table.cautions]
-    read = tables_read([sql.load(name) for name, _ in rules])
-    if rules:
-        with lake.session(read, candidate=(table, partition, rows)) as connection:
-            findings += [
-                rule_finding(
-                    name, connection.sql(sql.load(name)).pl(), is_warning=is_warning
-                )
-                for name, is_warning in rules
-            ]
-    return findings
+    with lake.session(
+        tables_read([sql.load(name) for name, _ in _rules(table)]),
+        candidate=(table, partition, rows),
+        beside=beside,
+    ) as connection:
+        ruled = [
+            rule_finding(
+                name, connection.sql(sql.load(name)).pl(), is_warning=is_warning
+            )
+            for name, is_warning in _rules(table)
+        ]
+    return [_contract(table, rows), _expectations(table, rows), *ruled]
+
+
+def stopping_checks(
+    table: Table,
+    partition: Partition,
+    rows: pl.DataFrame,
+    lake: Lake,
+    *,
+    beside: Sequence[Beside] = (),
+) -> list[str]:
+    """Names of the checks that would stop ``rows``, without the expectations.
+
+    Those say the same as the contract and take most of an audit's time; this is for
+    rows that have an audit of their own to come.
+    """
+    names = [f"checks/{name}" for name in table.cross_checks]
+    with lake.session(
+        tables_read([sql.load(name) for name in names]),
+        candidate=(table, partition, rows),
+        beside=beside,
+    ) as connection:
+        found = [
+            rule_finding(name, connection.sql(sql.load(name)).pl()) for name in names
+        ]
+    return [f.check for f in [_contract(table, rows), *found] if f.stops]
+
+
+def _rules(table: Table) -> list[tuple[str, bool]]:
+    """Queries that select offenders, and whether they only warn."""
+    return [
+        *((f"checks/{name}", False) for name in table.cross_checks),
+        *((f"cautions/{name}", True) for name in table.cautions),
+    ]
 
 
 def tables_read(queries: Sequence[str]) -> list[Table]:

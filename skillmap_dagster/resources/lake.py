@@ -21,6 +21,8 @@ from skillmap.errors import ContractError
 # Partition key by dimension, such as {"benchmark": "gsm8k", "model": "gpt-4"}.
 Partition = Mapping[str, str]
 WHOLE: Partition = {}
+# A table and the rows that are to replace its partition.
+Beside = tuple[Table, pl.DataFrame]
 
 _CONTENT = "skillmap.content"
 _INPUTS = "skillmap.inputs"
@@ -118,23 +120,19 @@ class Lake(dg.ConfigurableResource):
 
     def stored(self, table: Table, partition: Partition) -> Stored | None:
         """What the partition's file says of itself; None where there is none."""
-        file = self.file(table, partition)
-        try:
-            with file.open("rb") as parquet:
-                footer = pq.read_metadata(parquet)
-        except FileNotFoundError:
-            return None
-        told = footer.metadata or {}
-        return Stored(
-            told.get(_CONTENT.encode(), b"").decode(),
-            told.get(_INPUTS.encode(), b"").decode(),
-            footer.num_rows,
-        )
+        return stored_in(self.file(table, partition))
 
-    def partitions(self, table: Table) -> list[Partition]:
-        """Partitions of ``table`` that are there, sorted."""
+    def partitions(self, table: Table, **keys: str) -> list[Partition]:
+        """Partitions of ``table`` that are there and have the given keys, sorted."""
+        if not keys.keys() <= set(table.dimensions):
+            return []
         root = UPath(self.root) / table.schema / table.name
-        pattern = "/".join([*("*" for _ in table.dimensions), "part.parquet"])
+        # A key that is known is not searched for: with many partitions, that counts.
+        folders = [
+            f"{dimension}={_quoted(keys[dimension])}" if dimension in keys else "*"
+            for dimension in table.dimensions
+        ]
+        pattern = "/".join([*folders, "part.parquet"])
         found = [
             {
                 dimension: unquote(part.removeprefix(f"{dimension}="))
@@ -155,9 +153,7 @@ class Lake(dg.ConfigurableResource):
         to say. Row order is that of the sorted partitions.
         """
         files = [
-            self.file(table, partition)
-            for partition in self.partitions(table)
-            if keys.items() <= partition.items()
+            self.file(table, partition) for partition in self.partitions(table, **keys)
         ]
         if not files:
             return table.empty().lazy()
@@ -178,6 +174,7 @@ class Lake(dg.ConfigurableResource):
         tables: Iterable[Table],
         *,
         candidate: tuple[Table, Partition, pl.DataFrame] | None = None,
+        beside: Sequence[Beside] = (),
     ) -> Iterator[duckdb.DuckDBPyConnection]:
         """An in-memory DuckDB in which ``tables`` can be queried by their names.
 
@@ -187,20 +184,39 @@ class Lake(dg.ConfigurableResource):
                 see the lake as it would be with them. Only the partitions that
                 share the candidate's keys are read of the other tables, which is
                 all that rules about it need.
+            beside: Tables and rows that are to be published with the candidate.
         """
+        replaced = {table.key: rows for table, rows in beside}
+        if candidate:
+            replaced[candidate[0].key] = candidate[2]
         keys: Partition = candidate[1] if candidate else WHOLE
         with duckdb.connect() as connection:
             for schema in ("raw", "core", "mart"):
                 connection.sql(f"create schema {schema}")
             for table in tables:
                 shared = {d: k for d, k in keys.items() if d in table.dimensions}
-                rows = self.scan(table, **shared)
-                if candidate and candidate[0].key == table.key:
-                    rows = candidate[2].lazy()
+                rows = replaced.get(table.key)
+                if rows is None:
+                    rows = self.read(table, **shared)
                 name = f"rows_of_{table.schema}_{table.name}"
-                connection.register(name, rows.collect().to_arrow())
+                connection.register(name, rows.to_arrow())
                 connection.sql(f"create view {table} as from {name}")
             yield connection
+
+
+def stored_in(file: UPath) -> Stored | None:
+    """What a partition's file says of itself; None where there is none."""
+    try:
+        with file.open("rb") as parquet:
+            footer = pq.read_metadata(parquet)
+    except FileNotFoundError:
+        return None
+    told = footer.metadata or {}
+    return Stored(
+        told.get(_CONTENT.encode(), b"").decode(),
+        told.get(_INPUTS.encode(), b"").decode(),
+        footer.num_rows,
+    )
 
 
 def content_of(rows: pl.DataFrame) -> str:

@@ -15,10 +15,11 @@ import dagster as dg
 import polars as pl
 from pydantic import BaseModel
 
-from skillmap.errors import ParseError
+from skillmap.errors import InvalidInputError, ParseError
 from skillmap.ids import short_hash
 from skillmap.items.matching import BenchmarkSource, MatchMethod
 from skillmap.parsing import formats
+from skillmap.parsing.keys import validate_key
 from skillmap.parsing.manifest import canonical_model_name
 from skillmap.parsing.source import ParsedSource, ParseOptions
 
@@ -187,13 +188,20 @@ class Registry(dg.ConfigurableResource):
                 source as it was.
         """
         path = Path(source.uri)
-        is_same = trusts_stamp and path.exists() and file_stamp(path) == source.stamp
+        version = formats.format_named(source.format).version
+        is_same = (
+            trusts_stamp
+            and path.exists()
+            and file_stamp(path) == source.stamp
+            and version == source.importer_version
+        )
         if is_same or not path.exists():
             return source
         now = source.model_copy(
             update={"sha256": file_sha256(path), "stamp": file_stamp(path)}
         )
-        if now.sha256 != source.sha256:
+        if (now.sha256, version) != (source.sha256, source.importer_version):
+            now = now.model_copy(update={"importer_version": version})
             now = with_contents(now, self.parsed(now))
         self.register(now)
         return now
@@ -244,6 +252,12 @@ class Registry(dg.ConfigurableResource):
                 match=source.match,
                 prefix=source.native_id_prefix or source.own_prefix,
                 order_offset=offsets.get(source.source_id),
+                model_names={
+                    name: model
+                    for model, names in source.models.get(benchmark_id, {}).items()
+                    for name in names
+                    if name is not None
+                },
             )
             for source in everything
             if keep(source)
@@ -326,12 +340,15 @@ def with_contents(source: RegisteredSource, parsed: ParsedSource) -> RegisteredS
         canonical = canonical_model_name(
             given, source.aliases, keep_organisation=source.keep_organisation
         )
+        _check_key(canonical, source)
         models.setdefault(benchmark, {}).setdefault(canonical, []).append(name)
     met = [
         _with_benchmark(getattr(parsed, frame), source)["benchmark"].unique()
         for frame in ("items", "results", "skills", "rationales")
     ]
     benchmarks = sorted(set(pl.concat(met)))
+    for benchmark in benchmarks:
+        _check_key(benchmark, source)
     return source.model_copy(
         update={
             "n_records": parsed.n_records,
@@ -340,6 +357,16 @@ def with_contents(source: RegisteredSource, parsed: ParsedSource) -> RegisteredS
             "models": models,
         }
     )
+
+
+def _check_key(name: str, source: RegisteredSource) -> None:
+    try:
+        validate_key(name)
+    except InvalidInputError as error:
+        raise ParseError(
+            f"{source.uri}: {error}. Name it otherwise with --benchmark or --model, or "
+            "with an alias in the manifest"
+        ) from error
 
 
 def about_benchmark(

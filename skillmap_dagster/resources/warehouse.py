@@ -12,6 +12,7 @@ import dagster as dg
 import duckdb
 import polars as pl
 from dagster_duckdb import DuckDBResource
+from upath import UPath
 
 from skillmap import sql
 from skillmap.contracts import TABLES
@@ -19,7 +20,7 @@ from skillmap.contracts.table import Table
 from skillmap.contracts.views import VIEWS
 from skillmap.errors import ContractError, InvalidInputError
 from skillmap_dagster.quality.audit import Finding, rule_finding
-from skillmap_dagster.resources.lake import Lake, inputs_of
+from skillmap_dagster.resources.lake import Lake, inputs_of, stored_in
 from skillmap_dagster.resources.locking import exclusive
 
 _READ_ONLY = 0o444
@@ -86,9 +87,13 @@ class Warehouse(dg.ConfigurableResource):
         """Whether the file was built from the lake as it is now."""
         if not Path(self.file).exists():
             return False
-        with self.connection() as connection:
-            built = connection.sql("select content from main.publication").fetchone()
-        return built is not None and built[0] == _content_of(lake)
+        try:
+            with self.connection() as connection:
+                built = connection.sql("select content from publication").fetchone()
+        except duckdb.Error:
+            # Damaged, or of an older version: publishing anew mends it.
+            return False
+        return built is not None and built[0] == self._content_of(lake)
 
     def query(self, select: str) -> pl.DataFrame:
         """Rows of one query on the published file, which is opened read-only.
@@ -124,7 +129,7 @@ class Warehouse(dg.ConfigurableResource):
     def _build(self, file: Path, lake: Lake) -> Published:
         n_rows, n_partitions = {}, {}
         # Before any table is read: what changes meanwhile must count as a change.
-        content = _content_of(lake)
+        content = self._content_of(lake)
         with duckdb.connect(str(file)) as connection:
             connection.execute(
                 "create table publication as select $1 as content", [content]
@@ -152,13 +157,10 @@ class Warehouse(dg.ConfigurableResource):
     def _add_view(
         self, connection: duckdb.DuckDBPyConnection, table: Table, lake: Lake
     ) -> int:
-        files = []
-        for partition in lake.partitions(table):
-            stored = lake.stored(table, partition)
-            if stored is not None:
-                files.append(
-                    self._pinned(str(lake.file(table, partition)), stored.content)
-                )
+        files = [
+            self._pinned(str(lake.file(table, partition)))
+            for partition in lake.partitions(table)
+        ]
         if not files:
             connection.register("nothing", table.empty().to_arrow())
             connection.sql(f"create table nothing_of_{table.name} as from nothing")
@@ -168,21 +170,34 @@ class Warehouse(dg.ConfigurableResource):
         connection.sql(f"create view {table} as from read_parquet([{listed}])")
         return connection.sql(f"from {table}").count("*").fetchall()[0][0]
 
-    def _pinned(self, file: str, content: str) -> str:
+    def _pinned(self, file: str) -> str:
         """A name for this version of the file that is never given to another."""
         if not os.path.exists(file):  # noqa: PTH110  remote files pin themselves
             return file
-        pin = self._pins() / f"{content}.parquet"
-        pin.parent.mkdir(parents=True, exist_ok=True)
-        if not pin.exists():
-            link = pin.with_name(f".{uuid.uuid4().hex}.tmp")
-            os.link(file, link)
-            link.replace(pin)
+        folder = self._pins()
+        folder.mkdir(parents=True, exist_ok=True)
+        # Linked first and named after what the link holds: the file's own name may
+        # be given to another version at any moment.
+        link = folder / f".{uuid.uuid4().hex}.tmp"
+        os.link(file, link)
+        stored = stored_in(UPath(link))
+        pin = folder / f"{stored.content if stored else link.name}.parquet"
+        link.replace(pin)
         os.utime(pin)
         return str(pin)
 
     def _pins(self) -> Path:
         return Path(self.file).parent.resolve() / "pinned"
+
+    def _content_of(self, lake: Lake) -> str:
+        """Hash of what the lake holds, and of how and where it is published."""
+        parts = [str(self._pins()), *(q for view in VIEWS for q in view.ddl())]
+        for table in TABLES.values():
+            parts += [table.ddl(), *table.comments()]
+            for partition in lake.partitions(table):
+                stored = lake.stored(table, partition)
+                parts.append(f"{partition}={stored.content if stored else None}")
+        return inputs_of(parts)
 
     def _forget_old_pins(self) -> None:
         """Remove pins that no publication of the last week used."""
@@ -203,14 +218,3 @@ def _add_table(connection: duckdb.DuckDBPyConnection, table: Table, lake: Lake) 
     finally:
         connection.unregister("rows")
     return rows.height
-
-
-def _content_of(lake: Lake) -> str:
-    """Hash of what every partition of the lake holds, and of how it is published."""
-    parts = [query for view in VIEWS for query in view.ddl()]
-    for table in TABLES.values():
-        parts += [table.ddl(), *table.comments()]
-        for partition in lake.partitions(table):
-            stored = lake.stored(table, partition)
-            parts.append(f"{partition}={stored.content if stored else None}")
-    return inputs_of(parts)

@@ -159,6 +159,19 @@ def test_only_partitions_with_the_key_are_read(lake: Lake) -> None:
     assert of_sums["model_id"].to_list() == ["ada", "bob"]
 
 
+def test_partitions_are_found_by_a_known_key(lake: Lake) -> None:
+    cells = [{"benchmark": b, "model": m} for b in ("[a]*", "b?", "..") for m in "xy"]
+    for cell in cells:
+        lake.write(core.SCORES, cell, core.SCORES.empty(), inputs="")
+
+    for cell in cells:
+        assert lake.partitions(core.SCORES, **cell) == [cell]
+        of_benchmark = lake.partitions(core.SCORES, benchmark=cell["benchmark"])
+        assert [found["model"] for found in of_benchmark] == ["x", "y"]
+    assert lake.partitions(core.SCORES, benchmark="*") == []
+    assert lake.partitions(core.ITEMS, model="x") == []
+
+
 def test_a_scan_keeps_the_version_it_was_made_of(lake: Lake) -> None:
     lake.write(core.MODELS, {"model": "ada"}, model_rows("old", n=2), inputs="")
     scan = lake.scan(core.MODELS)

@@ -1,6 +1,7 @@
 """A small published database, filled row by row, with the marts made from it."""
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import duckdb
@@ -52,7 +53,7 @@ class Published:
         )
         self.connection.register("added", frame)
         # The name comes from the contract.
-        self.connection.execute(f"insert into {table} select * from added")  # noqa: S608
+        self.connection.execute(f"insert into {table} select * from added")
         self.connection.unregister("added")
 
     def make_marts(self) -> None:
@@ -166,6 +167,92 @@ def add_slice(published: Published, name: str, items: Sequence[str]) -> None:
             for row in members
         ],
     )
+
+
+def add_contrasts(published: Published, rows: Rows) -> None:
+    """Contrasts of models ``able`` and ``lost``, where a row does not say otherwise."""
+    usual = {"model_a": "able", "model_b": "lost", "n_items": 20, "n_clusters": 20}
+    made = [
+        {
+            **usual,
+            "slice_id": f"skill:{row['slice_name']}",
+            "difference_low": row.get("difference", 0.0) - 0.1,
+            "difference_high": row.get("difference", 0.0) + 0.1,
+            **row,
+        }
+        for row in rows
+    ]
+    published.add(mart.SLICE_CONTRASTS, made)
+
+
+def add_routing(
+    published: Published,
+    gains: Mapping[str, tuple[float | None, float | None, float | None]],
+    *,
+    models: Sequence[str] = ("able", "lost"),
+    scope: str = "all",
+) -> None:
+    """Policies with their gain and its bounds, on 20 items."""
+    published.add(
+        mart.ROUTING_EVALUATION,
+        [
+            {
+                "candidate_models": sorted(models),
+                "scope": scope,
+                "policy": policy,
+                "n_items": 20,
+                "n_groups": 18,
+                "accuracy": None if gain is None else 0.5 + gain,
+                "accuracy_low": None if gain is None else 0.4 + gain,
+                "accuracy_high": None if gain is None else 0.6 + gain,
+                "gain": gain,
+                "gain_low": low,
+                "gain_high": high,
+            }
+            for policy, (gain, low, high) in gains.items()
+        ],
+    )
+
+
+def add_readings(
+    published: Published, accuracies: Mapping[str, tuple[float, float]]
+) -> None:
+    """Accuracies on ``quiz`` by the source's reading and by ours, and all pairs."""
+    published.add(
+        mart.EXTRACTION_ACCURACY,
+        [
+            {
+                "benchmark_id": "quiz",
+                "model_id": model,
+                "n_items": 20,
+                **{
+                    f"accuracy_{reading}{end}": value + step
+                    for reading, value in zip(
+                        ("source", "reextracted"), both, strict=True
+                    )
+                    for end, step in (("", 0.0), ("_low", -0.1), ("_high", 0.1))
+                },
+            }
+            for model, both in accuracies.items()
+        ],
+    )
+    pairs = []
+    for model_a, model_b in combinations(sorted(accuracies), 2):
+        source, ours = (
+            a - b for a, b in zip(accuracies[model_a], accuracies[model_b], strict=True)
+        )
+        pairs.append(
+            {
+                "benchmark_id": "quiz",
+                "model_a": model_a,
+                "model_b": model_b,
+                "n_items": 19,
+                "difference_source": source,
+                "difference_reextracted": ours,
+                "is_swapped": source * ours < 0,
+            }
+        )
+    published.add(mart.EXTRACTION_SENSITIVITY, pairs)
 
 
 def two_models(*, question: str = "What is it?") -> Published:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from skillmap.report.plots import Estimate, IntervalPlot, interval_plot
+from skillmap.report.plots import Bounds, Estimate, IntervalPlot, interval_plot
 
 
 def estimate(value: float | None, half_width: float = 0.1) -> Estimate:
@@ -141,3 +141,30 @@ def test_no_colour_of_its_own_is_left() -> None:
     svg = interval_plot(plot(estimate(0.5), estimate(0.1), reference=0.4))
 
     assert set(re.findall(r"#[0-9a-f]{6}\b", svg)) == set()
+
+
+def test_a_verdict_outweighs_the_side_that_the_interval_is_on() -> None:
+    row = replace(estimate(0.9), verdict="not enough evidence")
+
+    svg = interval_plot(plot(row, reference=0.5))
+
+    assert marks(svg)[0][1] == "var(--paper)"
+
+
+def test_a_row_in_two_ways_of_measuring_has_both_marks_at_their_values() -> None:
+    row = replace(estimate(0.25), after=Bounds(0.75, 0.7, 0.8))
+
+    svg = interval_plot(plot(row))
+
+    first, *_, last = tick_places(svg)
+    expected = [first + share * (last - first) for share in (0.25, 0.75)]
+    assert [x for x, _ in marks(svg)] == pytest.approx(expected, abs=0.01)
+    assert "0.250 → 0.750 n\xa025" in svg
+
+
+def test_a_detail_is_kept_where_the_label_is_cut() -> None:
+    row = replace(estimate(0.5), label="long " * 40, detail="q 0.040 <1>")
+
+    svg = interval_plot(plot(row))
+
+    assert "… · q 0.040 &lt;1&gt;</text>" in svg
