@@ -14,12 +14,11 @@ from skillmap.parsing.manifest import (
     load_manifest,
     ordered_sources,
 )
+from skillmap_dagster.resources.files import file_sha256, file_stamp
 from skillmap_dagster.resources.registry import (
     DeclaredBenchmark,
     RegisteredSource,
     Registry,
-    file_sha256,
-    file_stamp,
     with_contents,
 )
 

@@ -1,9 +1,7 @@
 """Which files were imported, as what, and what they hold."""
 
 import functools
-import hashlib
 import json
-import os
 import shutil
 import uuid
 from collections.abc import Callable, Mapping
@@ -22,9 +20,9 @@ from skillmap.parsing import formats
 from skillmap.parsing.keys import validate_key
 from skillmap.parsing.manifest import canonical_model_name
 from skillmap.parsing.source import ParsedSource, ParseOptions
+from skillmap_dagster.resources.files import file_sha256, file_stamp
 
 _FRAMES = ("items", "results", "skills", "rationales", "rejects", "warnings")
-_BLOCK_BYTES = 1 << 20
 
 
 class RegisteredSource(BaseModel, frozen=True):
@@ -304,21 +302,6 @@ class Registry(dg.ConfigurableResource):
 def _registered(file: str, _modified_nanoseconds: int) -> RegisteredSource:
     """A registry document, read again only when it has changed."""
     return RegisteredSource.model_validate_json(Path(file).read_text("utf-8"))
-
-
-def file_sha256(path: Path) -> str:
-    """SHA-256 of the file's bytes, in hexadecimal."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(_BLOCK_BYTES):
-            digest.update(block)
-    return digest.hexdigest()
-
-
-def file_stamp(path: Path) -> tuple[int, int]:
-    """Size in bytes and modification time in nanoseconds."""
-    status = os.stat(path)  # noqa: PTH116  one call for both
-    return status.st_size, status.st_mtime_ns
 
 
 def with_contents(source: RegisteredSource, parsed: ParsedSource) -> RegisteredSource:

@@ -15,7 +15,7 @@ from skillmap_dagster.planning import Task
 from skillmap_dagster.quality.audit import check_names
 from skillmap_dagster.runs import Platform
 from tests.pipeline.places import Made
-from tests.pipeline.sources import contents, stamps, write_results
+from tests.pipeline.sources import contents, n_right, stamps, write_results
 
 CELL = {"benchmark": "sums", "model": "ada"}
 CELL_KEY = dg.MultiPartitionKey(CELL)
@@ -66,9 +66,8 @@ def test_good_rows_replace_the_old_and_their_checks_are_of_their_partition(
 
     failures = made.platform.run(CELL_TASK)
 
-    scores = made.platform.resources["lake"].read(core.SCORES, **CELL)
     assert failures == []
-    assert scores["score"].sum() == 9
+    assert n_right(made.platform.resources["lake"], "sums", "ada") == 9
     assert materialized(made.platform, "core.scores") == {CELL_KEY}
     for check in check_names(core.SCORES):
         told = check_status(made.platform, "core.scores", check)
@@ -150,8 +149,7 @@ def test_a_broken_file_of_one_model_does_not_hold_up_another(made: Made) -> None
     failures = made.platform.run(Task(cell, CELL_TASK.keys))
 
     assert failures == []
-    scores = made.platform.resources["lake"].read(core.SCORES, **cell)
-    assert scores["score"].sum() == 11
+    assert n_right(made.platform.resources["lake"], "sums", "bob") == 11
 
 
 def test_a_later_run_of_a_mart_uses_the_last_good_cell(made: Made) -> None:
@@ -227,8 +225,8 @@ def test_a_caution_is_recorded_and_stops_nothing(made: Made) -> None:
     assert check_status(made.platform, "core.scores", caution) == {
         CELL_KEY: Status.FAILED
     }
-    scores = made.platform.resources["lake"].read(core.SCORES, **CELL)
-    assert scores["is_drifted"].sum() == 1
+    responses = made.platform.resources["lake"].read(core.RESPONSES, **CELL)
+    assert responses["is_drifted"].sum() == 1
 
 
 def test_a_run_over_a_range_of_partitions_is_refused(made: Made) -> None:
@@ -255,14 +253,24 @@ def test_a_partition_shows_its_rows_and_where_they_are(made: Made) -> None:
     made.platform.run(CELL_TASK)
 
     event = made.platform.instance.get_latest_materialization_event(
-        AssetKey(["core", "scores"])
+        AssetKey(["core", "responses"])
     )
     assert event is not None
     shown = event.asset_materialization.metadata
     assert shown["dagster/partition_row_count"].value == 12
     assert "model=ada" in str(shown["dagster/uri"].value)
     assert str(shown["preview"].value).startswith("| eval_run_id |")
-    assert str(shown["picture"].value).startswith("![picture](data:image/png;base64,")
+
+
+def test_a_table_with_a_picture_shows_it(made: Made) -> None:
+    made.platform.run(CELL_TASK)
+
+    event = made.platform.instance.get_latest_materialization_event(
+        AssetKey(["core", "scores"])
+    )
+    assert event is not None
+    picture = str(event.asset_materialization.metadata["picture"].value)
+    assert picture.startswith("![picture](data:image/png;base64,")
 
 
 def test_every_table_has_an_asset_of_its_name_and_partitions() -> None:

@@ -17,7 +17,7 @@ from tests.pipeline.places import Made
 CELL = {"benchmark": "sums", "model": "ada"}
 RIGHT = (
     "select sum(score) from core.scores where benchmark_id = 'sums' "
-    "and model_id = 'ada'"
+    "and model_id = 'ada' and extractor = 'source'"
 )
 
 

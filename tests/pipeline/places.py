@@ -22,13 +22,19 @@ class Made:
 
 
 def made_once(base: Path) -> Path:
-    """The folder with the first home and its sources, made when first asked for."""
+    """The folder with the first home, made when first asked for, and its sources.
+
+    The sources are as they were first written, whatever a test made of them.
+    """
     folder = base / "made-once"
+    sources, first = folder / "sources", folder / "as-first-written"
     if not folder.exists():
-        write_grid(folder / "sources", benchmarks=BENCHMARKS, models=MODELS)
-        shutil.copytree(folder / "sources", folder / "as-first-written")
-        outcome = bring_in(new_platform(folder / "home"), folder / "sources")
+        write_grid(sources, benchmarks=BENCHMARKS, models=MODELS)
+        shutil.copytree(sources, first)
+        outcome = bring_in(new_platform(folder / "home"), sources)
         assert outcome.failures == []
+    shutil.rmtree(sources)
+    shutil.copytree(first, sources)
     return folder
 
 
@@ -38,10 +44,7 @@ def copied(base: Path, home: Path, *, instance: DagsterInstance | None = None) -
     Sources are known by where they are, so all copies share them, one at a time.
     """
     folder = made_once(base)
-    sources = folder / "sources"
-    shutil.rmtree(sources)
-    shutil.copytree(folder / "as-first-written", sources)
     shutil.copytree(folder / "home", home)
     platform = Platform.at(home, instance=instance)
     platform.add_partition_keys()
-    return Made(platform, sources)
+    return Made(platform, folder / "sources")

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from skillmap.contracts import TABLES
+from skillmap.contracts import TABLES, core
 from skillmap_dagster.importing import paths_request, register
 from skillmap_dagster.resources.lake import Lake
 from skillmap_dagster.resources.settings import AnalysisSettings
@@ -81,6 +81,12 @@ def bring_in(platform: Platform, *paths: Path) -> Outcome:
     """Import the files, and make what they change."""
     register(paths_request(paths), platform.resources["registry"])
     return platform.bring_up_to_date()
+
+
+def n_right(lake: Lake, benchmark: str, model: str) -> float:
+    """Sum of the scores that the source itself gave."""
+    scores = lake.read(core.SCORES, benchmark=benchmark, model=model)
+    return scores.filter(extractor="source")["score"].sum()
 
 
 def contents(lake: Lake) -> Contents:

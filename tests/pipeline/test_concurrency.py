@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from skillmap.contracts import core
 from skillmap_dagster.importing import paths_request, register
 from skillmap_dagster.planning import cell_task
 from skillmap_dagster.runs import Platform
 from tests.pipeline.processes import bring_up_to_date, finish, start
-from tests.pipeline.sources import new_platform, write_grid, write_results
+from tests.pipeline.sources import n_right, new_platform, write_grid, write_results
 
 BENCHMARKS = ("charts", "sums")
 MODELS = ("ada", "bob", "cy", "di")
@@ -79,8 +78,7 @@ def test_eight_writers_a_reader_and_a_publisher_do_not_disturb_each_other(
     assert finish(*others) == [0, 0], told
     lake = platform.resources["lake"]
     for number, (benchmark, model) in enumerate(CELLS):
-        scores = lake.read(core.SCORES, benchmark=benchmark, model=model)
-        assert scores["score"].sum() == number + 1
+        assert n_right(lake, benchmark, model) == number + 1
     assert finish(start(bring_up_to_date, home)) == [0]
     found = platform.resources["warehouse"].query(ACCURACIES)
     assert {tuple(row[:2]): row[2] for row in found.rows()} == {

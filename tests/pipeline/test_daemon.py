@@ -224,8 +224,6 @@ def _folder_with_a_home(base: Path, folder: Path) -> Path:
         The folder of the imported files.
     """
     made = made_once(base)
-    shutil.rmtree(made / "sources")
-    shutil.copytree(made / "as-first-written", made / "sources")
     for name in ("workspace.yaml", "dagster.yaml"):
         shutil.copy(REPOSITORY / name, folder)
     shutil.copytree(made / "home", folder / ".skillmap")
