@@ -59,7 +59,7 @@ def responses(partition: Partition, lake: Lake, registry: Registry) -> pl.DataFr
 @table_asset(
     core.SCORES,
     group="results",
-    reads=[core.ITEMS, core.BENCHMARKS, core.RESPONSES],
+    reads=[core.ITEMS, core.BENCHMARKS],
     narrowed=_NARROWED,
     sources="cell",
     stands_with=[core.EVAL_RUNS, core.RESPONSES],

@@ -15,7 +15,7 @@ from skillmap.errors import SkillmapError
 from skillmap_dagster import metadata, partitions
 from skillmap_dagster.automation import conditions
 from skillmap_dagster.quality import audit
-from skillmap_dagster.resources.lake import Lake, Partition, inputs_of
+from skillmap_dagster.resources.lake import Beside, Lake, Partition, inputs_of
 from skillmap_dagster.resources.registry import RegisteredSource, Registry
 from skillmap_dagster.resources.settings import Settings
 from skillmap_dagster.resources.snapshot import RegistrySnapshot
@@ -280,13 +280,6 @@ def _audited(
         ) from error
     findings = audit.audit(table, partition, rows, lake, beside=beside)
     stopped = [finding.check for finding in findings if finding.stops]
-    for other, other_rows in beside:
-        stopped += [
-            f"{check} of {other}"
-            for check in audit.stopping_checks(
-                other, partition, other_rows, lake, beside=[(table, rows), *beside]
-            )
-        ]
     if stopped:
         yield from (_check_result(table, finding) for finding in findings)
         place = lake.quarantine(table, partition, rows)
@@ -296,6 +289,13 @@ def _audited(
             metadata={"quarantine": dg.MetadataValue.path(place), "rows": rows.height},
             allow_retries=False,
         )
+    rejected = _rejected_beside(table, partition, rows, lake, beside)
+    if rejected:
+        reason = f"stands with {rejected}, so the previous rows stay"
+        yield _check_result(table, audit.failed("contract", reason))
+        raise dg.Failure(
+            f"{table} {dict(partition) or ''}: {reason}", allow_retries=False
+        )
     stored = lake.write(table, partition, rows, inputs=inputs)
     # The materialization comes first: a check older than it does not count as passed.
     yield dg.MaterializeResult(
@@ -303,6 +303,27 @@ def _audited(
         data_version=dg.DataVersion(stored.content),
     )
     yield from (_check_result(table, finding) for finding in findings)
+
+
+def _rejected_beside(
+    table: Table,
+    partition: Partition,
+    rows: pl.DataFrame,
+    lake: Lake,
+    beside: Sequence[Beside],
+) -> str:
+    """Tables beside this one whose rows would be rejected, and by what; or nothing."""
+    together = [(table, rows), *beside]
+    told = [
+        f"{other}, rejected by {stopped}"
+        for other, other_rows in beside
+        if (
+            stopped := audit.stopping_checks(
+                other, partition, other_rows, lake, beside=together
+            )
+        )
+    ]
+    return "; ".join(told)
 
 
 def _refresh(asset: TableAsset, partition: Partition, registry: Registry) -> None:

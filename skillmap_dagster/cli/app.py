@@ -9,7 +9,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import duckdb
 import polars as pl
 import typer
 
@@ -256,7 +255,12 @@ def main() -> None:
     """Run the command line; an error of ours ends in one line and exit code 1."""
     try:
         app()
-    except (SkillmapError, OSError, duckdb.Error, pl.exceptions.PolarsError) as error:
+    except (SkillmapError, OSError, pl.exceptions.PolarsError) as error:
+        screen.stop(" ".join(str(error).split()))
+    except Exception as error:
+        # DuckDB's own errors are told apart here: --help must not wait for it.
+        if type(error).__module__.partition(".")[0] not in {"duckdb", "_duckdb"}:
+            raise
         screen.stop(" ".join(str(error).split()))
 
 

@@ -24,7 +24,7 @@ from skillmap_dagster.resources.lake import Lake, inputs_of, stored_in
 from skillmap_dagster.resources.locking import exclusive
 
 _READ_ONLY = 0o444
-_SECONDS_KEPT = 7 * 24 * 3600.0
+_WEEK_SECONDS = 7 * 24 * 3600.0
 
 
 class Published(NamedTuple):
@@ -50,9 +50,12 @@ class Warehouse(dg.ConfigurableResource):
 
     Attributes:
         file: The DuckDB file.
+        replaced_kept_seconds: How long files behind views are kept after the lake has
+            replaced them, for whoever still reads an older publication.
     """
 
     file: str
+    replaced_kept_seconds: float = _WEEK_SECONDS
 
     def publish(self, lake: Lake) -> Published:
         """Make the file hold what the lake holds now.
@@ -183,7 +186,8 @@ class Warehouse(dg.ConfigurableResource):
         stored = stored_in(UPath(link))
         pin = folder / f"{stored.content if stored else link.name}.parquet"
         link.replace(pin)
-        os.utime(pin)
+        # Renaming one link of a file to another of the same does nothing.
+        link.unlink(missing_ok=True)
         return str(pin)
 
     def _pins(self) -> Path:
@@ -200,10 +204,13 @@ class Warehouse(dg.ConfigurableResource):
         return inputs_of(parts)
 
     def _forget_old_pins(self) -> None:
-        """Remove pins that no publication of the last week used."""
-        oldest = time.time() - _SECONDS_KEPT
+        """Remove versions that the lake has replaced for longer than they are kept."""
+        oldest = time.time() - self.replaced_kept_seconds
         for pin in self._pins().glob("*.parquet"):
-            if pin.stat().st_mtime < oldest:
+            status = pin.stat()
+            # A pin that the lake still has is a second link to its file; the change
+            # time is when it ceased to be.
+            if status.st_nlink == 1 and status.st_ctime <= oldest:
                 pin.unlink(missing_ok=True)
 
 

@@ -139,7 +139,7 @@ def test_a_failed_run_says_why_and_exits_with_1(
     status = skillmap("status", "--home", remembered.platform.home)
 
     assert printed.code == 1
-    assert "2 failures" in printed.out
+    assert "3 failures" in printed.out
     assert "sums-ada.jsonl: the last line, record 11, is cut off" in printed.err
     assert "Traceback" not in printed.err
     assert "failed checks" in status.out
@@ -311,7 +311,7 @@ def test_help_names_every_command_and_imports_nothing_slow() -> None:
         "from skillmap_dagster.cli.app import main\n"
         "try:\n    main()\n"
         "except SystemExit:\n    pass\n"
-        "slow = {'dagster', 'duckdb', 'matplotlib', 'onnxruntime', 'scipy'}\n"
+        "slow = {'dagster', 'great_expectations', 'matplotlib', 'onnxruntime'}\n"
         "print('slow:', sorted(slow & set(sys.modules)))\n"
     )
 

@@ -1,25 +1,21 @@
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from dagster import DagsterInstance
 
-from tests.pipeline.places import Made, copied
+from tests.pipeline.places import Made, made_again
 
 
 @pytest.fixture
-def made(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Iterator[Made]:
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
     """An up to date home; its Dagster instance knows of no earlier run."""
     with DagsterInstance.ephemeral() as instance:
-        base = tmp_path_factory.getbasetemp()
-        yield copied(base, tmp_path / "home", instance=instance)
+        yield made_again(tmp_path_factory.getbasetemp(), instance=instance)
 
 
 @pytest.fixture
-def remembered(
-    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
-) -> Iterator[Made]:
+def remembered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
     """An up to date home with the Dagster instance that made it."""
-    found = copied(tmp_path_factory.getbasetemp(), tmp_path / "home")
+    found = made_again(tmp_path_factory.getbasetemp())
     with found.platform.instance:
         yield found

@@ -87,19 +87,21 @@ def test_responses_can_be_read_after_their_partition_was_replaced(made: Made) ->
     assert warehouse.query(query).equals(before)
 
 
-def test_pins_are_kept_for_a_week(made: Made) -> None:
+def test_replaced_pins_are_kept_for_a_week_and_others_while_the_lake_has_them(
+    made: Made,
+) -> None:
     lake, warehouse = resources(made)
     warehouse.publish(lake)
-    pins = sorted((made.platform.home / "pinned").iterdir())
-    old, young = pins[0].with_name("old.parquet"), pins[0].with_name("young.parquet")
-    for pin, days in ((old, 8), (young, 6)):
-        pin.write_bytes(b"")
-        time = pins[0].stat().st_mtime - days * 24 * 3600
-        os.utime(pin, (time, time))
+    folder = made.platform.home / "pinned"
+    pins = sorted(folder.iterdir())
+    replaced = folder / "replaced.parquet"
+    replaced.write_bytes(b"")
 
     warehouse.publish(lake)
+    assert sorted(folder.iterdir()) == sorted([*pins, replaced])
 
-    assert sorted((made.platform.home / "pinned").iterdir()) == sorted([*pins, young])
+    Warehouse(file=warehouse.file, replaced_kept_seconds=0).publish(lake)
+    assert sorted(folder.iterdir()) == pins
 
 
 def test_tables_and_columns_say_what_they_are(made: Made) -> None:

@@ -1,4 +1,4 @@
-"""A home that is made once, and copies of it to try things on."""
+"""A home that is made once, and put back for every test that tries things on it."""
 
 import shutil
 from dataclasses import dataclass
@@ -22,29 +22,28 @@ class Made:
 
 
 def made_once(base: Path) -> Path:
-    """The folder with the first home, made when first asked for, and its sources.
+    """The folder with a home and its sources, made when first asked for.
 
-    The sources are as they were first written, whatever a test made of them.
+    Both are as they were first made, whatever a test made of them. They are always in
+    the same place, since sources are known by where they are.
     """
     folder = base / "made-once"
-    sources, first = folder / "sources", folder / "as-first-written"
+    kept = folder / "as-first-made"
     if not folder.exists():
-        write_grid(sources, benchmarks=BENCHMARKS, models=MODELS)
-        shutil.copytree(sources, first)
-        outcome = bring_in(new_platform(folder / "home"), sources)
+        write_grid(folder / "sources", benchmarks=BENCHMARKS, models=MODELS)
+        outcome = bring_in(new_platform(folder / "home"), folder / "sources")
         assert outcome.failures == []
-    shutil.rmtree(sources)
-    shutil.copytree(first, sources)
+        for name in ("sources", "home"):
+            shutil.copytree(folder / name, kept / name)
+    for name in ("sources", "home"):
+        shutil.rmtree(folder / name)
+        shutil.copytree(kept / name, folder / name)
     return folder
 
 
-def copied(base: Path, home: Path, *, instance: DagsterInstance | None = None) -> Made:
-    """The home copied to ``home``, beside its sources as they were first written.
-
-    Sources are known by where they are, so all copies share them, one at a time.
-    """
+def made_again(base: Path, *, instance: DagsterInstance | None = None) -> Made:
+    """The home and its sources as they were first made, to try things on."""
     folder = made_once(base)
-    shutil.copytree(folder / "home", home)
-    platform = Platform.at(home, instance=instance)
+    platform = Platform.at(folder / "home", instance=instance)
     platform.add_partition_keys()
     return Made(platform, folder / "sources")

@@ -100,11 +100,12 @@ def contents(lake: Lake) -> Contents:
     return found
 
 
-def stamps(lake: Lake) -> dict[tuple[str, tuple[str, ...]], tuple[int, int]]:
-    """Inode and modification time of every partition's file: new if rewritten."""
+def stamps(lake: Lake) -> dict[tuple[str, tuple[str, ...]], int]:
+    """Inode of every partition's file, which is another if it was rewritten."""
     return {
-        (str(table), tuple(partition.values())): (status.st_ino, status.st_mtime_ns)
+        (str(table), tuple(partition.values())): lake.file(table, partition)
+        .stat()
+        .st_ino
         for table in TABLES.values()
         for partition in lake.partitions(table)
-        for status in [lake.file(table, partition).stat()]
     }

@@ -11,7 +11,7 @@ from skillmap.contracts import TABLES
 from skillmap_dagster.importing import paths_request, register
 from skillmap_dagster.resources.lake import Lake
 from skillmap_dagster.runs import Platform
-from tests.pipeline.places import copied, made_once
+from tests.pipeline.places import made_again, made_once
 from tests.pipeline.processes import bring_up_to_date, finish, start
 from tests.pipeline.sources import contents, new_platform, write_results
 
@@ -69,9 +69,9 @@ def test_a_run_that_is_killed_again_and_again_ends_as_an_undisturbed_one(
 
 @pytest.mark.slow
 def test_a_change_that_is_cut_short_leaves_old_or_new_rows(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    made = copied(tmp_path_factory.getbasetemp(), tmp_path / "home")
+    made = made_again(tmp_path_factory.getbasetemp())
     lake = made.platform.resources["lake"]
     warehouse = made.platform.resources["warehouse"]
     before = contents(lake)
