@@ -14,7 +14,15 @@ import typer
 
 from skillmap.errors import InvalidInputError, SkillmapError
 from skillmap_dagster.cli import screen
-from skillmap_dagster.cli.options import Home
+from skillmap_dagster.cli.options import (
+    Annotator,
+    Benchmark,
+    Format,
+    Home,
+    Model,
+    Paths,
+    Root,
+)
 from skillmap_dagster.cli.power import power
 from skillmap_dagster.cli.route import route
 
@@ -29,28 +37,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Which skills a model has or lacks, with evidence.",
 )
-
-Paths = Annotated[
-    list[Path],
-    typer.Argument(help="Result files, folders of them, or one manifest (.yaml)."),
-]
-Root = Annotated[
-    Path | None,
-    typer.Option(help="Folder that a manifest's paths are in. Default: its own."),
-]
-Benchmark = Annotated[
-    str | None, typer.Option(help="The benchmark, where the files do not name it.")
-]
-Model = Annotated[
-    str | None, typer.Option(help="The model, where the files do not name it.")
-]
-Format = Annotated[
-    str | None, typer.Option("--format", help="The files' format, if not to be found.")
-]
-Annotator = Annotated[
-    str | None, typer.Option(help="Who named the skills, where the files do not say.")
-]
-
 
 _DEMO_SLICE_ITEMS = 10
 

@@ -144,8 +144,8 @@ def test_a_file_that_broke_fails_with_its_name_and_the_rest_goes_on(
     outcome = made.platform.bring_up_to_date()
 
     after = contents(made.platform.resources["lake"])
+    assert outcome.failures
     assert all("sums-ada.jsonl" in failure for failure in outcome.failures)
-    assert len(outcome.failures) == 2
     changed = {part for part in after if after[part] != before[part]}
     assert ("core.scores", ("charts", "bob")) in changed
     assert not changed & (cells("sums", "ada") | about_benchmark("sums"))

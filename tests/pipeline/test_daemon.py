@@ -27,20 +27,32 @@ CELL_TABLES = ["eval_runs", "responses", "scores"]
 MOST_SECONDS = 240
 FINISHED = {"COMPLETED_SUCCESS", "COMPLETED_FAILED", "FAILED", "CANCELED"}
 
-LAUNCH = """
-mutation Launch($params: LaunchBackfillParams!) {
+BACKFILL = """
+mutation Backfill($params: LaunchBackfillParams!) {
   launchPartitionBackfill(backfillParams: $params) {
     __typename
     ... on LaunchBackfillSuccess { backfillId }
     ... on PythonError { message }
   }
 }"""
-BACKFILL = """
-query Backfill($id: String!) {
+BACKFILL_STATUS = """
+query BackfillStatus($id: String!) {
   partitionBackfillOrError(backfillId: $id) {
     __typename
     ... on PartitionBackfill { status }
   }
+}"""
+RUN = """
+mutation Run($params: ExecutionParams!) {
+  launchPipelineExecution(executionParams: $params) {
+    __typename
+    ... on LaunchRunSuccess { run { id } }
+    ... on PythonError { message }
+  }
+}"""
+RUN_STATUS = """
+query RunStatus($id: ID!) {
+  runOrError(runId: $id) { ... on Run { status } }
 }"""
 RUNS = """
 query Runs($filter: RunsFilter!) {
@@ -134,23 +146,40 @@ def _kill_what_is_left(group: int) -> None:
         return
 
 
-def backfill(query: Ask, folder: Path, tables: list[str], keys: list[str]) -> str:
-    """Make partitions of some tables by a backfill, wait for it, and give its id."""
+def started(query: Ask, tables: list[str], keys: list[str]) -> str:
+    """The id of a backfill of some partitions of some tables."""
     selection = [{"path": ["core", table]} for table in tables]
     params = {"assetSelection": selection, "partitionNames": keys}
-    launched = query(LAUNCH, params=params)["launchPartitionBackfill"]
+    launched = query(BACKFILL, params=params)["launchPartitionBackfill"]
     assert launched["__typename"] == "LaunchBackfillSuccess", launched
-    backfill_id = launched["backfillId"]
+    return launched["backfillId"]
 
-    def is_finished() -> bool:
-        return status(query, backfill_id) in FINISHED
 
-    wait_for(is_finished, f"end of backfill {backfill_id}", folder / "dagster-dev.log")
-    return backfill_id
+def launched(query: Ask, job: str, benchmark: str, model: str) -> str:
+    """The id of a run of a job for one cell, as the UI launches it."""
+    tags = {
+        "dagster/partition": f"{benchmark}|{model}",
+        "dagster/partition/benchmark": benchmark,
+        "dagster/partition/model": model,
+    }
+    selector = {
+        "repositoryLocationName": "skillmap",
+        "repositoryName": "__repository__",
+        "pipelineName": job,
+    }
+    told = [{"key": key, "value": value} for key, value in tags.items()]
+    params = {"selector": selector, "executionMetadata": {"tags": told}}
+    found = query(RUN, params=params)["launchPipelineExecution"]
+    assert found["__typename"] == "LaunchRunSuccess", found
+    return found["run"]["id"]
 
 
 def status(query: Ask, backfill_id: str) -> str:
-    return query(BACKFILL, id=backfill_id)["partitionBackfillOrError"]["status"]
+    return query(BACKFILL_STATUS, id=backfill_id)["partitionBackfillOrError"]["status"]
+
+
+def run_status(query: Ask, run_id: str) -> str:
+    return query(RUN_STATUS, id=run_id)["runOrError"]["status"]
 
 
 def runs(query: Ask, backfill_id: str) -> dict[str, str]:
@@ -176,17 +205,23 @@ def test_a_model_is_backfilled_and_a_broken_file_is_shown_for_its_partition(
     sources = _folder_with_a_home(tmp_path_factory.getbasetemp(), tmp_path)
     lake = Lake(root=str(tmp_path / ".skillmap" / "lake"))
     before, before_on_disk = contents(lake), stamps(lake)
+    log = tmp_path / "dagster-dev.log"
 
     with dagster_dev(tmp_path) as query:
         # What the command line made is in the same history.
         assert last_check(query, "charts|bob")["status"] == "SUCCEEDED"
 
-        made = backfill(query, tmp_path, CELL_TABLES, ["charts|ada", "sums|ada"])
-        named = backfill(query, tmp_path, ["models"], ["ada"])
+        made = started(query, CELL_TABLES, ["charts|ada", "sums|ada"])
+        named = started(query, ["models"], ["ada"])
+        wait_for(
+            lambda: {status(query, made), status(query, named)} <= FINISHED,
+            "end of the backfills",
+            log,
+        )
 
+        assert status(query, made) == status(query, named) == "COMPLETED_SUCCESS"
         assert runs(query, made) == {"charts|ada": "SUCCESS", "sums|ada": "SUCCESS"}
         assert runs(query, named) == {"ada": "SUCCESS"}
-        assert status(query, made) == status(query, named) == "COMPLETED_SUCCESS"
         after = stamps(lake)
         remade = {part for part in after if after[part] != before_on_disk[part]}
         assert {part for part in remade if part[1]} == {
@@ -201,9 +236,20 @@ def test_a_model_is_backfilled_and_a_broken_file_is_shown_for_its_partition(
 
         file = sources / "sums-ada.jsonl"
         file.write_bytes(file.read_bytes()[:-40])
-        broken = backfill(query, tmp_path, CELL_TABLES, ["sums|ada"])
+        run_id = launched(query, "import_results", "sums", "ada")
+        wait_for(
+            lambda: run_status(query, run_id) in {"FAILURE", "SUCCESS", "CANCELED"},
+            "end of the run",
+            log,
+        )
 
-        assert runs(query, broken) == {"sums|ada": "FAILURE"}
+        assert run_status(query, run_id) == "FAILURE"
+        # The sensor has seen the broken file too, and may have a run under way.
+        wait_for(
+            lambda: last_check(query, "sums|ada")["status"] != "IN_PROGRESS",
+            "check",
+            log,
+        )
         check = last_check(query, "sums|ada")
         assert (check["status"], check["partition"]) == ("FAILED", "sums|ada")
         (reason,) = [
