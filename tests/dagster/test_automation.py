@@ -273,6 +273,7 @@ def requested(made: Made, cursor: object = None) -> tuple[set[AssetKey], object]
     return wanted, result.cursor
 
 
+@pytest.mark.slow
 def test_marts_follow_a_changed_cell(remembered: Made) -> None:
     _, cursor = requested(remembered)
     write_results(remembered.sources, "sums", "ada", n_right=9)
@@ -327,6 +328,7 @@ def test_a_mart_does_not_follow_a_whole_table_whose_check_failed(
     assert ACCURACY not in wanted
 
 
+@pytest.mark.slow
 def test_cells_that_nobody_has_results_for_do_not_hold_marts_back(
     remembered: Made,
 ) -> None:

@@ -192,6 +192,7 @@ def test_another_slice_size_remakes_slices_and_not_skills(made: Made) -> None:
     assert slices.filter(level="skill").is_empty()
 
 
+@pytest.mark.slow
 def test_skills_that_duplicates_inherit_follow_the_duplicates(made: Made) -> None:
     # No annotator tells of the new items: they have skills only as duplicates, so
     # skills are to be made anew although no phrase has changed.
