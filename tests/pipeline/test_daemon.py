@@ -137,6 +137,7 @@ def dagster_dev(folder: Path) -> Iterator[Ask]:
             pass
         finally:
             _kill_what_is_left(process.pid)
+            process.wait()
 
 
 def _kill_what_is_left(group: int) -> None:
