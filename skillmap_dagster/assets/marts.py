@@ -42,7 +42,7 @@ def model_accuracy(lake: Lake) -> pl.DataFrame:
 def slice_accuracy(lake: Lake) -> pl.DataFrame:
     """Accuracy of every model on every skill slice, beside its own overall."""
     return accuracy.slice_accuracy(
-        lake.read(core.SLICE_ITEMS), lake.read(core.SLICES), _item_scores(lake)
+        lake.read(core.SLICE_ITEMS), lake.read(core.SLICES), item_scores(lake)
     )
 
 
@@ -55,7 +55,7 @@ def slice_accuracy(lake: Lake) -> pl.DataFrame:
 def slice_contrasts(lake: Lake) -> pl.DataFrame:
     """Which of two models is better on each slice, and how sure that is."""
     return contrasts.slice_contrasts(
-        _item_scores(lake),
+        item_scores(lake),
         lake.read(core.SLICE_ITEMS).select("slice_id", "item_id"),
         lake.read(core.SLICES).select("slice_id", "slice_name"),
         _duplicates(lake),
@@ -70,7 +70,7 @@ def slice_contrasts(lake: Lake) -> pl.DataFrame:
 def slice_gains(lake: Lake) -> pl.DataFrame:
     """Each model against the mean of the others on each slice, all held together."""
     return gains.gains_by_benchmark(
-        _item_scores(lake),
+        item_scores(lake),
         lake.read(core.SLICE_ITEMS).select("slice_id", "item_id"),
         lake.read(core.SLICES).select("slice_id", "slice_name"),
         _duplicates(lake),
@@ -94,7 +94,8 @@ def extraction_sensitivity(lake: Lake) -> pl.DataFrame:
     return sensitivity.extraction_order(*_readings(lake))
 
 
-def _item_scores(lake: Lake) -> pl.DataFrame:
+def item_scores(lake: Lake) -> pl.DataFrame:
+    """The score that counts of each model on each item, where there is one."""
     with lake.session([core.SCORES]) as connection:
         connection.sql(_ITEM_SCORES.ddl()[0])
         return connection.sql(

@@ -5,11 +5,11 @@ import dataclasses
 import numpy as np
 import polars as pl
 
-from skillmap import sql
 from skillmap.contracts import core, mart
 from skillmap.routing.evaluation import RoutingEvaluation, route_evaluation
 from skillmap.routing.evidence import RoutingItems, routing_items
 from skillmap_dagster import pictures
+from skillmap_dagster.assets.marts import item_scores
 from skillmap_dagster.assets.table_asset import table_asset
 from skillmap_dagster.resources.embedder import Embedding
 from skillmap_dagster.resources.lake import Lake
@@ -55,11 +55,8 @@ def evaluation(
     """
     keys = {"benchmark": route.benchmark} if route.benchmark else {}
     items = lake.read(core.ITEMS, **keys)
-    with lake.session([core.SCORES]) as connection:
-        connection.sql(f"create view mart.item_scores as {sql.load(_ITEM_SCORES)}")
-        scores = connection.sql("from mart.item_scores").pl()
     evidence = routing_items(
-        scores.join(items, on="item_id", how="semi"),
+        item_scores(lake).join(items, on="item_id", how="semi"),
         items.select("item_id", "category", "origin"),
         model_ids=sorted(route.models),
         item_groups=lake.read(core.ITEM_GROUPS),
@@ -70,9 +67,6 @@ def evaluation(
         vectors = embedding.vectors(embedder, texts).astype(np.float64)
         evidence = dataclasses.replace(evidence, vectors=vectors)
     return route_evaluation(evidence), evidence
-
-
-_ITEM_SCORES = "views/item_scores"
 
 
 def _texts(items: pl.DataFrame, item_ids: pl.Series) -> list[str]:
