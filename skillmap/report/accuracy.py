@@ -8,7 +8,8 @@ from markupsafe import Markup
 
 from skillmap.report.facts import Facts
 from skillmap.report.formatting import cut, fraction_text, not_shown
-from skillmap.report.plots import Estimate, IntervalPlot, interval_plot
+from skillmap.report.interval_rows import interval_rows
+from skillmap.report.plots import IntervalPlot, interval_plot
 from skillmap.report.tables import (
     HtmlTable,
     count_column,
@@ -102,16 +103,7 @@ def _plot(benchmark: str, rows: pl.DataFrame, name: str) -> Plotted:
             f"first, with 95 % intervals; chance level {known}. "
             "The table below has the same numbers."
         ),
-        rows=[
-            Estimate(
-                label=row["model_id"],
-                value=row["accuracy"],
-                low=row["accuracy_low"],
-                high=row["accuracy_high"],
-                n_items=row["n_items"],
-            )
-            for row in shown.iter_rows(named=True)
-        ],
+        rows=interval_rows(shown, "accuracy", label="model_id"),
         reference=reference,
         reference_name="" if reference is None else f"dashed: chance {known}",
     )

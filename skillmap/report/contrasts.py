@@ -14,7 +14,8 @@ from skillmap.report.formatting import (
     is_missing,
     probability_text,
 )
-from skillmap.report.plots import Estimate, IntervalPlot, interval_plot
+from skillmap.report.interval_rows import interval_rows
+from skillmap.report.plots import IntervalPlot, interval_plot
 from skillmap.report.skills import axis_limit
 from skillmap.report.tables import (
     Column,
@@ -56,31 +57,31 @@ _TOTALS = (
     ),
 )
 _COLUMNS = (
-    name_column("slice", "slice_name", limit=60),
+    name_column("slice", "slice_name", limit=130),
     name_column("model A", "model_a", limit=34),
     name_column("model B", "model_b", limit=34),
     name_column("A is", "verdict", limit=34),
+    count_column("n", "n_items", "Common items in the slice"),
+    difference_column("A minus B", "difference"),
+    interval_column("fcr", is_signed=True, heading="interval if selected"),
+    probability_column("q", "q_value", "p-value corrected over all comparisons"),
     Column(
         heading="confirmed",
         title="Found on one half of the items, again on the other",
         is_number=False,
         cell=lambda row: text_cell("yes" if row["is_confirmed"] else "no"),
     ),
-    count_column("n", "n_items", "Common items in the slice"),
-    count_column("clusters", "n_clusters", "Independent groups of those items"),
-    fraction_column("accuracy A", "accuracy_a"),
-    fraction_column("accuracy B", "accuracy_b"),
-    difference_column("A minus B", "difference"),
-    interval_column("difference", is_signed=True),
-    interval_column("fcr", is_signed=True, heading="interval if selected"),
-    probability_column("q", "q_value", "p-value corrected over all comparisons"),
     fraction_column(
         "detectable", "minimum_detectable_difference", "Found in four of five tries"
     ),
+    fraction_column("accuracy A", "accuracy_a"),
+    fraction_column("accuracy B", "accuracy_b"),
+    interval_column("difference", is_signed=True),
+    count_column("clusters", "n_clusters", "Independent groups of those items"),
 )
 _GAINS = (
     name_column("benchmark", "benchmark_id", limit=28),
-    name_column("slice", "slice_name", limit=60),
+    name_column("slice", "slice_name", limit=130),
     name_column("model", "model_id", limit=34),
     count_column("n", "n_items", "Items that all models of the benchmark answered"),
     fraction_column("accuracy", "accuracy"),
@@ -107,11 +108,12 @@ def contrast_section(facts: Facts) -> ContrastSection:
     """Plots of the most informative pairs, and what holds for every pair."""
     pairs = facts.contrast_totals
     return ContrastSection(
-        summary=_summary(pairs),
+        summary=contrast_summary(pairs),
         plots=tuple(_plots(facts)),
         note=(
-            f"{counted(pairs.height, 'pair')} of models have contrasts; the {_N_PAIRS} "
-            "with most confirmed, then most different slices are drawn."
+            f"{counted(pairs.height, 'pair')} of models have contrasts; {_N_PAIRS} are "
+            "drawn: first those in which each model is ahead on most slices, then "
+            "those with most confirmed slices."
             if pairs.height > _N_PAIRS
             else ""
         ),
@@ -148,7 +150,7 @@ def contrast_section(facts: Facts) -> ContrastSection:
     )
 
 
-def _summary(pairs: pl.DataFrame) -> str:
+def contrast_summary(pairs: pl.DataFrame) -> str:
     """How many comparisons there are, by verdict; empty without any."""
     if pairs.is_empty():
         return ""
@@ -165,12 +167,12 @@ def _summary(pairs: pl.DataFrame) -> str:
 def _plots(facts: Facts) -> Iterator[Plotted]:
     top = facts.contrast_totals.head(_N_PAIRS)
     keys = ["model_a", "model_b"]
-    shown = _drawn_interval(
+    shown = drawn_interval(
         top.select(keys).join(
             _of_each_verdict(facts.contrasts), on=keys, maintain_order="left_right"
         )
     )
-    limit = axis_limit(shown, "drawn")
+    limit = axis_limit(_decided(shown), "drawn")
     pairs = shown.partition_by(keys, maintain_order=True)
     for index, own in enumerate(pairs):
         total = top.row(index, named=True)
@@ -185,11 +187,28 @@ def _of_each_verdict(contrasts: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _drawn_interval(rows: pl.DataFrame) -> pl.DataFrame:
+def drawn_interval(rows: pl.DataFrame) -> pl.DataFrame:
     """The interval that allows for selection where there is one."""
     return rows.with_columns(
         drawn_low=pl.coalesce("fcr_low", "difference_low"),
         drawn_high=pl.coalesce("fcr_high", "difference_high"),
+    )
+
+
+def _decided(rows: pl.DataFrame) -> pl.DataFrame:
+    """What the axis has to hold: a slice of one item would flatten all others.
+
+    Of rows with not enough evidence it is their values; their intervals may be cut.
+    """
+    is_open = pl.col("verdict") == "not enough evidence"
+    if rows.select(is_open.all()).item():
+        return rows
+    return rows.with_columns(
+        pl.when(is_open)
+        .then("difference")
+        .otherwise(f"drawn_{end}")
+        .alias(f"drawn_{end}")
+        for end in ("low", "high")
     )
 
 
@@ -202,18 +221,14 @@ def _plot(own: pl.DataFrame, total: Row, *, limit: float, name: str) -> Plotted:
             f"{own.height} of {total['n_slices']} slices, with intervals, n, q and "
             "verdict. The table below has the surest of these numbers."
         ),
-        rows=[
-            Estimate(
-                label=row["slice_name"],
-                value=row["difference"],
-                low=row["drawn_low"],
-                high=row["drawn_high"],
-                n_items=row["n_items"],
-                detail=_detail(row),
-                verdict=row["verdict"],
-            )
-            for row in own.iter_rows(named=True)
-        ],
+        rows=interval_rows(
+            own,
+            "difference",
+            label="slice_name",
+            bounds="drawn",
+            detail=_detail,
+            verdict="verdict",
+        ),
         limits=(-limit, limit),
         reference=0.0,
         reference_name="dashed: no difference",

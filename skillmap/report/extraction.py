@@ -8,9 +8,11 @@ import polars as pl
 from skillmap.report.accuracy import Plotted
 from skillmap.report.facts import Facts
 from skillmap.report.formatting import counted, cut, fraction_text, not_shown
-from skillmap.report.plots import Bounds, Estimate, IntervalPlot, interval_plot
+from skillmap.report.interval_rows import interval_rows
+from skillmap.report.plots import IntervalPlot, interval_plot
 from skillmap.report.tables import (
     HtmlTable,
+    Row,
     count_column,
     difference_column,
     fraction_column,
@@ -50,7 +52,9 @@ _SWAPPED = (
     name_column("model B", "model_b", limit=34),
     count_column("n", "n_items", "Common items with stored responses"),
     difference_column("A minus B, source", "difference_source"),
+    interval_column("difference_source", is_signed=True),
     difference_column("A minus B, ours", "difference_reextracted"),
+    interval_column("difference_reextracted", is_signed=True),
 )
 
 
@@ -70,7 +74,7 @@ def extraction_section(facts: Facts) -> ExtractionSection:
     """Accuracies by either reading, and the pairs that change places."""
     names = facts.extraction["benchmark_id"].unique().sort()
     return ExtractionSection(
-        summary=_summary(facts.swap_totals),
+        summary=swap_text(facts),
         plots=tuple(_plots(facts.extraction, names.head(_N_BENCHMARKS))),
         note=not_shown(min(names.len(), _N_BENCHMARKS), names.len(), "benchmarks"),
         table=html_table(
@@ -106,17 +110,39 @@ def extraction_section(facts: Facts) -> ExtractionSection:
     )
 
 
-def _summary(totals: pl.DataFrame) -> str:
-    """The share of pairs that swap; empty where there are none."""
-    n_pairs = int(totals["n_pairs"].sum())
+def swap_text(facts: Facts) -> str:
+    """How many pairs swap, and for how many that is more than chance; empty for none.
+
+    A swap is clear where each reading puts another model surely ahead.
+    """
+    n_pairs = int(facts.swap_totals["n_pairs"].sum())
     if not n_pairs:
         return ""
-    n_swapped = int(totals["n_swapped"].sum())
-    return (
+    n_swapped = int(facts.swap_totals["n_swapped"].sum())
+    text = (
         f"{n_swapped:,} of {counted(n_pairs, 'pair')} of models on a benchmark "
         f"({fraction_text(n_swapped / n_pairs)}) change places when the answers are "
-        "read again from the stored responses."
+        "read again from the stored responses"
     )
+    if not n_swapped:
+        return f"{text}."
+    surely = facts.swapped_pairs.filter(
+        pl.min_horizontal("difference_source_high", "difference_reextracted_high") < 0,
+        pl.max_horizontal("difference_source_low", "difference_reextracted_low") > 0,
+    )
+    clear = f"in {surely.height:,} of them" if surely.height else "in none of them"
+    return f"{text}; {clear} do the two readings put different models surely ahead."
+
+
+def largest_change(facts: Facts) -> Row | None:
+    """The cell of which most depends on the reading; None without any that changes."""
+    rows = facts.extraction.filter(pl.col("change").round(9) != 0).sort(
+        pl.col("change").abs().round(9),
+        "benchmark_id",
+        "model_id",
+        descending=[True, False, False],
+    )
+    return rows.row(0, named=True) if rows.height else None
 
 
 def _plots(rows: pl.DataFrame, names: pl.Series) -> Iterator[Plotted]:
@@ -134,21 +160,9 @@ def _plot(benchmark: str, rows: pl.DataFrame, name: str) -> Plotted:
             "source's reading of the responses and by ours, with 95 % intervals. "
             "The table below has the same numbers."
         ),
-        rows=[
-            Estimate(
-                label=row["model_id"],
-                value=row["accuracy_source"],
-                low=row["accuracy_source_low"],
-                high=row["accuracy_source_high"],
-                n_items=row["n_items"],
-                after=Bounds(
-                    row["accuracy_reextracted"],
-                    row["accuracy_reextracted_low"],
-                    row["accuracy_reextracted_high"],
-                ),
-            )
-            for row in shown.iter_rows(named=True)
-        ],
+        rows=interval_rows(
+            shown, "accuracy_source", label="model_id", after="accuracy_reextracted"
+        ),
     )
     return Plotted(
         heading=cut(benchmark, 60),

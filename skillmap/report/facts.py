@@ -26,6 +26,7 @@ QUERIES = (
     "contrast_totals",
     "gains",
     "routing",
+    "frontier",
     "extraction",
     "swap_totals",
     "swapped_pairs",
@@ -54,6 +55,7 @@ class Facts:
         contrast_totals: One row per pair of models with contrasts.
         gains: One row per benchmark, slice and model, the surest first.
         routing: One row per set of models, scope and policy.
+        frontier: One row per set of models, scope, policy and cost.
         extraction: One row per benchmark and model with stored responses.
         swap_totals: One row per benchmark with pairs of such models.
         swapped_pairs: Pairs that change places when answers are read again.
@@ -76,6 +78,7 @@ class Facts:
     contrast_totals: pl.DataFrame
     gains: pl.DataFrame
     routing: pl.DataFrame
+    frontier: pl.DataFrame
     extraction: pl.DataFrame
     swap_totals: pl.DataFrame
     swapped_pairs: pl.DataFrame

@@ -72,6 +72,20 @@ def interval_text(low: float | None, high: float | None, *, is_signed: bool) -> 
     return f"[{text(low)},{_NO_BREAK}{text(high)}]"
 
 
+def amount_text(value: float | None) -> str:
+    """A positive amount to three digits, never as a power of ten.
+
+    Examples:
+        >>> amount_text(0.000151234), amount_text(1234.5), amount_text(None) == MISSING
+        ('0.000151', '1,234', True)
+    """
+    if value is None or math.isnan(value):
+        return MISSING
+    magnitude = math.floor(math.log10(abs(value))) if value else 0
+    text = f"{value:,.{max(0, 2 - magnitude)}f}"
+    return _plain(text.rstrip("0").rstrip(".") if "." in text else text)
+
+
 def probability_text(value: float | None) -> str:
     """A p or q value to three decimals; one too small for them is never 0.
 
@@ -93,6 +107,24 @@ def cut(text: str, n_characters: int) -> str:
     """
     line = " ".join(text.split())
     return line if len(line) <= n_characters else line[: n_characters - 1] + "…"
+
+
+def cut_within(text: str, n_characters: int) -> str:
+    """The text shortened within, so that names that differ in their ends still do.
+
+    Examples:
+        >>> cut_within("applying long division (broad)", 16)
+        'applying …road)'
+        >>> cut_within("division", 16)
+        'division'
+    """
+    line = " ".join(text.split())
+    n_end = n_characters // 3
+    return (
+        line
+        if len(line) <= n_characters
+        else f"{line[: n_characters - 1 - n_end].rstrip()}…{line[-n_end:]}"
+    )
 
 
 def counted(n: int, singular: str, plural: str | None = None) -> str:

@@ -5,20 +5,31 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from skillmap.report.contrasts import contrast_summary, drawn_interval
+from skillmap.report.extraction import largest_change, swap_text
 from skillmap.report.facts import Facts
 from skillmap.report.formatting import (
     count_text,
     counted,
     cut,
+    cut_within,
     estimate_text,
     fraction_text,
     n_text,
+    probability_text,
 )
 from skillmap.report.pairs import better_first
+from skillmap.report.routing import (
+    candidates_text,
+    clearest_gain,
+    gain_text,
+    routing_parts,
+)
 from skillmap.report.tables import Row
 
 _N_NAMES = 3
 _N_LEADERS = 12
+_N_ROUTES = 3
 # A share of unparsed answers above which a cell says more about its extractor than
 # about its model.
 _MANY_UNPARSED = 0.02
@@ -35,11 +46,19 @@ class HeadlineFact:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """A sentence, in two weights, with names cut and the uncut text for hovering."""
+    """A sentence, in two weights, with names cut and the uncut text for hovering.
+
+    Attributes:
+        lead: What it is about.
+        text: The rest.
+        title: The names, uncut.
+        section: Identifier of the section that has more of it; empty for none.
+    """
 
     lead: str
     text: str
     title: str = ""
+    section: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,16 +123,84 @@ def _findings(facts: Facts) -> Iterator[Finding]:
             0, named=True
         )
         yield _shortfall(worst)
-    clear = facts.slice_pairs.filter(pl.col("distance_from_zero") > 0)
-    if clear.height:
-        widest = clear.sort(
-            "distance_from_zero",
-            "model_a",
-            "model_b",
-            "slice_id",
-            descending=[True, False, False, False],
+    if facts.contrast_totals.height:
+        yield from _contrasts(facts)
+    else:
+        yield from _widest(facts.slice_pairs)
+    for rows in routing_parts(facts.routing)[:_N_ROUTES]:
+        yield _routing(rows)
+    yield from _readings(facts)
+
+
+def _contrasts(facts: Facts) -> Iterator[Finding]:
+    """What outlasts the correction, and the surest of it."""
+    yield Finding(
+        lead="Better at what:",
+        text=contrast_summary(facts.contrast_totals),
+        section="contrasts",
+    )
+    found = facts.contrasts.filter("is_confirmed").sort(
+        pl.col("difference").abs().round(9),
+        "n_items",
+        "model_a",
+        "model_b",
+        "slice_id",
+        descending=[True, True, False, False, False],
+    )
+    if found.is_empty():
+        return
+    row = drawn_interval(found.head(1)).row(0, named=True)
+    first, second, bounds = "a", "b", (row["drawn_low"], row["drawn_high"])
+    if row["difference"] < 0:
+        first, second, bounds = "b", "a", (-bounds[1], -bounds[0])
+    numbers = estimate_text(abs(row["difference"]), *bounds, is_signed=True)
+    yield Finding(
+        lead="Largest confirmed difference:",
+        text=(
+            f"{cut(row[f'model_{first}'], 50)} over {cut(row[f'model_{second}'], 50)} "
+            f"on “{cut_within(row['slice_name'], 90)}”, {numbers}, "
+            f"{n_text(row['n_items'])}, q {probability_text(row['q_value'])}."
+        ),
+        title=f"{row['model_a']}, {row['model_b']}: {row['slice_name']}",
+        section="contrasts",
+    )
+
+
+def _routing(rows: pl.DataFrame) -> Finding:
+    """Whether choosing by item is worth it."""
+    best = clearest_gain(rows)
+    text = (
+        "no policy that chooses by item is surely ahead of the best single model."
+        if best is None
+        else f"{cut(best['policy'], 40)} gains {gain_text(best)}, over the best single "
+        "model."
+    )
+    title = ", ".join(rows["candidate_models"][0])[:2000]
+    lead = f"Routing among {candidates_text(rows)}:"
+    return Finding(lead=lead, text=text, title=title, section="routing")
+
+
+def _readings(facts: Facts) -> Iterator[Finding]:
+    """Whether results hang on how the answers were read."""
+    text = swap_text(facts)
+    largest = largest_change(facts)
+    if largest is not None:
+        ours, source = (
+            estimate_text(
+                *(largest[f"accuracy_{reading}{end}"] for end in ("", "_low", "_high")),
+                is_signed=False,
+            )
+            for reading in ("reextracted", "source")
         )
-        yield _widest(better_first(widest.head(1)).row(0, named=True))
+        text += (
+            f" Most changes {cut(largest['model_id'], 50)} on "
+            f"{cut(largest['benchmark_id'], 40)}: {ours} by our reading, {source} by "
+            f"the source's, {n_text(largest['n_items'])}."
+        )
+    if text:
+        yield Finding(
+            lead="Reading of answers:", text=text.strip(), section="extraction"
+        )
 
 
 def _leader(rows: pl.DataFrame) -> Finding:
@@ -142,7 +229,7 @@ def _shortfall(row: Row) -> Finding:
     return Finding(
         lead="Clearest shortfall:",
         text=(
-            f"{cut(row['model_id'], 50)} on “{cut(row['slice_name'], 70)}”, "
+            f"{cut(row['model_id'], 50)} on “{cut_within(row['slice_name'], 90)}”, "
             f"{_accuracy(row)}, where its results on the same mix of benchmarks "
             f"give {fraction_text(row['expected_accuracy'])}."
         ),
@@ -150,18 +237,31 @@ def _shortfall(row: Row) -> Finding:
     )
 
 
-def _widest(row: Row) -> Finding:
+def _widest(pairs: pl.DataFrame) -> Iterator[Finding]:
+    """The clearest difference of two models, where none was corrected."""
+    clear = pairs.filter(pl.col("distance_from_zero") > 0)
+    if clear.is_empty():
+        return
+    widest = clear.sort(
+        "distance_from_zero",
+        "model_a",
+        "model_b",
+        "slice_id",
+        descending=[True, False, False, False],
+    )
+    row = better_first(widest.head(1)).row(0, named=True)
     numbers = estimate_text(
         row["difference"], row["difference_low"], row["difference_high"], is_signed=True
     )
-    return Finding(
+    yield Finding(
         lead="Clearest difference of two models:",
         text=(
             f"{cut(row['model_a'], 50)} minus {cut(row['model_b'], 50)} on "
-            f"“{cut(row['slice_name'], 70)}”, {numbers}, "
+            f"“{cut_within(row['slice_name'], 90)}”, {numbers}, "
             f"{n_text(row['n_items'])} common items."
         ),
         title=f"{row['model_a']}, {row['model_b']}: {row['slice_name']}",
+        section="pairs",
     )
 
 

@@ -9,7 +9,8 @@ import polars as pl
 from skillmap.report.accuracy import Plotted
 from skillmap.report.facts import Facts
 from skillmap.report.formatting import counted, cut, estimate_text, fraction_text
-from skillmap.report.plots import Estimate, IntervalPlot, interval_plot
+from skillmap.report.interval_rows import interval_rows
+from skillmap.report.plots import IntervalPlot, interval_plot
 from skillmap.report.skills import axis_limit
 from skillmap.report.tables import (
     HtmlTable,
@@ -172,16 +173,7 @@ def _plot(own: pl.DataFrame, whole: str, limit: float, *, name: str) -> Plotted:
             f"common items of {own.height} of {n_slices} slices, with "
             "paired 95 % intervals. The table below has the same numbers."
         ),
-        rows=[
-            Estimate(
-                label=row["slice_name"],
-                value=row["difference"],
-                low=row["difference_low"],
-                high=row["difference_high"],
-                n_items=row["n_items"],
-            )
-            for row in own.iter_rows(named=True)
-        ],
+        rows=interval_rows(own, "difference", label="slice_name"),
         limits=(-limit, limit),
         reference=0.0,
         reference_name="dashed: no difference",

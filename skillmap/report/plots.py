@@ -1,30 +1,33 @@
-"""Interval plots as inline SVG that follows the page's colours.
-
-Every text is set by the page and not by matplotlib: names from data may hold what
-matplotlib would read as a formula or has no glyph for, and the page can give each cut
-name its full text. Colours are stand-ins that become the page's CSS variables, so a
-plot is readable in light, dark and print.
-"""
+"""Interval plots: a label, a mark with its interval, and the numbers of each row."""
 
 # Matplotlib leaves the types of its keyword arguments open.
 # pyright: reportUnknownMemberType=false
 
-import io
-import math
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from textwrap import wrap
 from typing import NamedTuple
 
 from markupsafe import Markup
-from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from skillmap.report.drawing import (
+    EVEN,
+    FAINT,
+    HIGH,
+    INK,
+    LOW,
+    PAPER,
+    Look,
+    Point,
+    Texts,
+    inline_svg,
+    separate,
+)
 from skillmap.report.formatting import (
-    cut,
+    cut_within,
     estimate_text,
-    fraction_text,
     is_missing,
     n_text,
     signed_text,
@@ -32,53 +35,29 @@ from skillmap.report.formatting import (
 
 # Units of the viewBox; a narrow phone shows them nearly one to one.
 _WIDTH = 420
-_ROW = 34
 _TOP = 6
 _BOTTOM = 24
+_LINE = 14
+_MARK = 10.5
+_NEXT_MARK = 15
+_BELOW_MARK = 9.5
+_GAP = 26
 _LEFT_SHARE = 0.03
-_AXIS_SHARE = 0.54
+# Beside it is room for a signed value with its interval and an n of six digits.
+_AXIS_SHARE = 0.5
 _LABEL_LIMIT = 58
+# The part of the axis on which an interval that goes beyond it is dotted.
+_FADE = 0.08
 
-_INK, _FAINT, _LOW, _HIGH, _EVEN, _PAPER = (
-    "#010101",
-    "#020202",
-    "#030303",
-    "#040404",
-    "#050505",
-    "#060606",
-)
-_VARIABLES = {
-    _INK: "var(--ink)",
-    _FAINT: "var(--line)",
-    _LOW: "var(--low)",
-    _HIGH: "var(--high)",
-    _EVEN: "var(--even)",
-    _PAPER: "var(--paper)",
-}
-_SETTINGS: dict[str, object] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "skillmap",
-    "text.parse_math": False,
-    "font.family": ["DejaVu Sans"],
-}
-
-
-class _Look(NamedTuple):
-    """Colour and shape of a mark; a shape of its own tells more than a colour."""
-
-    color: str
-    shape: str = "o"
-
-
-_OF_SIDE = (_Look(_EVEN), _Look(_LOW), _Look(_HIGH))
+_OF_SIDE = (Look(EVEN), Look(LOW), Look(HIGH))
 # Left, right and neither, as the side of 0 that is meant.
 _OF_VERDICT = {
     "not enough evidence": _OF_SIDE[0],
-    "tied": _Look(_INK, "s"),
-    "worse": _Look(_LOW, "<"),
-    "better": _Look(_HIGH, ">"),
+    "tied": Look(INK, "s"),
+    "worse": Look(LOW, "<"),
+    "better": Look(HIGH, ">"),
 }
-_BEFORE, _AFTER = _OF_SIDE[0], _Look(_HIGH, "D")
+_BEFORE, _AFTER = _OF_SIDE[0], Look(HIGH, "D")
 _LOOKS = (*_OF_SIDE, *list(_OF_VERDICT.values())[1:], _AFTER)
 
 
@@ -95,7 +74,8 @@ class Estimate:
     """One row of a plot: a value with its interval and the items behind it.
 
     Attributes:
-        label: What is measured; cut where too long, with the full text on hover.
+        label: What is measured; in two lines where long, cut within the second where
+            too long for both, with the full text on hover.
         value: The value, or None where there is none: nothing is drawn then.
         low: Lower bound.
         high: Upper bound.
@@ -124,7 +104,7 @@ class IntervalPlot:
         name: Identifier within the page; unique.
         description: What the plot shows, for who cannot see it.
         rows: From the top.
-        limits: Ends of the axis.
+        limits: Ends of the axis; an interval that goes beyond has a dotted end.
         reference: Where to draw the line to compare with; None for none.
         reference_name: What the line is, such as ``chance``.
         is_signed: Whether the values are differences.
@@ -143,9 +123,6 @@ class IntervalPlot:
     gap_text: str = ""
 
 
-_Point = tuple[float, float]
-
-
 class _Mark(NamedTuple):
     """Where a mark and its interval are drawn, and how."""
 
@@ -153,21 +130,16 @@ class _Mark(NamedTuple):
     low: float | None
     high: float | None
     y: float
-    look: _Look
+    look: Look
 
 
-@dataclass
-class _Texts:
-    """Texts to put in the drawing, by the token that stands in for them."""
+class _Place(NamedTuple):
+    """Where a row stands, from the top of the axes, and the lines of its label."""
 
-    shown: dict[str, Markup] = field(default_factory=dict[str, Markup])
-
-    def token(self, text: str, limit: int = 200) -> str:
-        short = cut(text, limit)
-        title = Markup("<title>{}</title>").format(text) if short != text else Markup()
-        token = f"@{len(self.shown):04}@"
-        self.shown[token] = title + Markup("{}").format(short)
-        return token
+    top: float
+    lines: tuple[str, ...]
+    mark: float
+    bottom: float
 
 
 def interval_plot(plot: IntervalPlot) -> Markup:
@@ -182,56 +154,60 @@ def interval_plot(plot: IntervalPlot) -> Markup:
     Returns:
         Markup that holds no address, font or script, the same for the same plot.
     """
-    texts = _Texts()
-    n_places = len(plot.rows) + (plot.gap_after is not None)
-    height = _TOP + _ROW * n_places + _BOTTOM
-    # From the defaults, so that a reader's own matplotlib settings change nothing.
-    with style.context(["default", _SETTINGS]):
-        figure = Figure(figsize=(_WIDTH / 72, height / 72))
+    places = _places(plot)
+    inner = max(place.bottom for place in places)
+    height = _TOP + inner + _BOTTOM
+
+    def draw(figure: Figure, texts: Texts) -> None:
         axes = figure.add_axes(
-            (
-                _LEFT_SHARE,
-                _BOTTOM / height,
-                _AXIS_SHARE,
-                _ROW * n_places / height,
-            )
+            (_LEFT_SHARE, _BOTTOM / height, _AXIS_SHARE, inner / height)
         )
-        _draw_axis(axes, plot, n_places, texts)
-        _draw_rows(axes, plot, texts)
-        buffer = io.StringIO()
-        nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-        figure.savefig(buffer, format="svg", metadata=nothing, transparent=True)
-    return _inline(buffer.getvalue(), plot, texts)
+        axes.set_ylim(inner, 0)
+        _draw_axis(axes, plot, texts)
+        _draw_rows(axes, plot, places, texts)
+
+    return inline_svg(
+        (_WIDTH, height), draw, name=plot.name, description=plot.description
+    )
 
 
-def _draw_axis(axes: Axes, plot: IntervalPlot, n_places: int, texts: _Texts) -> None:
+def _places(plot: IntervalPlot) -> list[_Place]:
+    """The place of each row from the top, with one left free for the gap."""
+    places: list[_Place] = []
+    top = 0.0
+    for index, row in enumerate(plot.rows):
+        lines = _label_lines(row)
+        mark = top + _LINE * len(lines) + _MARK
+        bottom = mark + _BELOW_MARK + (_NEXT_MARK if row.after else 0)
+        places.append(_Place(top, lines, mark, bottom))
+        top = bottom + (_GAP if index == plot.gap_after else 0)
+    return places
+
+
+def _label_lines(row: Estimate) -> tuple[str, ...]:
+    room = _LABEL_LIMIT - (len(row.detail) + 3 if row.detail else 0)
+    label = " ".join(row.label.split())
+    if len(label) <= room:
+        return (label,)
+    first = wrap(label, _LABEL_LIMIT)[0]
+    return first, cut_within(label[len(first) :].strip(), room)
+
+
+def _draw_axis(axes: Axes, plot: IntervalPlot, texts: Texts) -> None:
     low, high = plot.limits
     margin = (high - low) * 0.02
     axes.set_xlim(low - margin, high + margin)
-    axes.set_ylim(n_places, 0)
     ticks = [low + (high - low) * step / 4 for step in range(5)]
     axes.set_xticks(
         ticks, [texts.token(_tick(tick, is_signed=plot.is_signed)) for tick in ticks]
     )
     axes.set_yticks([])
-    axes.tick_params(axis="x", length=3, color=_FAINT, labelcolor=_INK, labelsize=10)
+    axes.tick_params(axis="x", length=3, color=FAINT, labelcolor=INK, labelsize=10)
     for side in ("left", "right", "top"):
         axes.spines[side].set_visible(False)
-    axes.spines["bottom"].set_color(_FAINT)
+    axes.spines["bottom"].set_color(FAINT)
     for tick in ticks:
-        axes.axvline(tick, color=_FAINT, linewidth=0.5, zorder=0)
-    if plot.reference is None:
-        return
-    # Beside the marks only, so that the line crosses no label.
-    ends = [(place + 0.5, place + 0.94) for place in range(n_places)]
-    axes.plot(
-        *_separate(
-            [((plot.reference, low), (plot.reference, high)) for low, high in ends]
-        ),
-        color=_INK,
-        linewidth=1,
-        linestyle=(0, (3, 2)),
-    )
+        axes.axvline(tick, color=FAINT, linewidth=0.5, zorder=0)
     if plot.reference_name:
         axes.annotate(
             texts.token(plot.reference_name),
@@ -240,7 +216,7 @@ def _draw_axis(axes: Axes, plot: IntervalPlot, n_places: int, texts: _Texts) -> 
             xycoords="axes fraction",
             textcoords="offset points",
             fontsize=10,
-            color=_INK,
+            color=INK,
         )
 
 
@@ -248,54 +224,70 @@ def _tick(value: float, *, is_signed: bool) -> str:
     return signed_text(value, n_decimals=2) if is_signed else f"{value:.2f}"
 
 
-def _draw_rows(axes: Axes, plot: IntervalPlot, texts: _Texts) -> None:
-    places = _places(plot)
+def _draw_rows(
+    axes: Axes, plot: IntervalPlot, places: Sequence[_Place], texts: Texts
+) -> None:
     for row, place in zip(plot.rows, places, strict=True):
         _write_row(axes, plot, row, place, texts)
     if plot.gap_after is not None:
-        gap = plot.gap_after + 1
-        _write(axes, texts.token(plot.gap_text), (0, gap + 0.62), size=10)
+        gap = places[plot.gap_after].bottom
+        _write(axes, texts.token(plot.gap_text), (0, gap + _GAP * 0.7), size=10)
     found = [
         mark
         for row, place in zip(plot.rows, places, strict=True)
         for mark in _marks(plot, row, place)
     ]
+    if plot.reference is not None:
+        # Beside the marks only, so that the line crosses no label.
+        at = plot.reference
+        ends = [(place.mark - 7.5, place.bottom - 2) for place in places]
+        axes.plot(
+            *separate([((at, top), (at, bottom)) for top, bottom in ends]),
+            color=INK,
+            linewidth=1,
+            linestyle=(0, (3, 2)),
+        )
     low, high = plot.limits
     lines = [((low, mark.y), (high, mark.y)) for mark in found]
-    axes.plot(*_separate(lines), color=_FAINT, linewidth=0.5)
+    axes.plot(*separate(lines), color=FAINT, linewidth=0.5)
     for look in _LOOKS:
-        _draw_marks(axes, [mark for mark in found if mark.look == look], look)
+        _draw_marks(
+            axes, [mark for mark in found if mark.look == look], look, plot.limits
+        )
 
 
-def _marks(plot: IntervalPlot, row: Estimate, place: int) -> list[_Mark]:
+def _marks(plot: IntervalPlot, row: Estimate, place: _Place) -> list[_Mark]:
     """The mark of a row, or both of its marks; none without a value."""
     if row.value is None or is_missing(row.value):
         return []
     if row.after is None:
         look = _look(plot, row)
-        return [_Mark(row.value, row.low, row.high, place + 0.72, look)]
+        return [_Mark(row.value, row.low, row.high, place.mark, look)]
     return [
-        _Mark(row.value, row.low, row.high, place + 0.64, _BEFORE),
-        _Mark(*row.after, place + 0.84, _AFTER),
+        _Mark(row.value, row.low, row.high, place.mark, _BEFORE),
+        _Mark(*row.after, place.mark + _NEXT_MARK, _AFTER),
     ]
 
 
-def _places(plot: IntervalPlot) -> list[int]:
-    """Place of each row from the top; one is left free for the gap."""
-    gap = len(plot.rows) if plot.gap_after is None else plot.gap_after
-    return [index + (index > gap) for index in range(len(plot.rows))]
-
-
-def _draw_marks(axes: Axes, marks: Sequence[_Mark], look: _Look) -> None:
+def _draw_marks(
+    axes: Axes, marks: Sequence[_Mark], look: Look, limits: tuple[float, float]
+) -> None:
     if not marks:
         return
     color = look.color
-    lines = [
-        ((mark.low, mark.y), (mark.high, mark.y))
-        for mark in marks
-        if mark.low is not None and mark.high is not None
-    ]
-    axes.plot(*_separate(lines), color=color, linewidth=2.5, solid_capstyle="butt")
+    drawn = [_within(mark, limits) for mark in marks]
+    for style, lines in (
+        ("solid", [line for solid, _ in drawn for line in solid]),
+        ((0, (1, 1)), [line for _, dotted in drawn for line in dotted]),
+    ):
+        if lines:
+            axes.plot(
+                *separate(lines),
+                color=color,
+                linewidth=2.5,
+                linestyle=style,
+                solid_capstyle="butt",
+            )
     axes.plot(
         [mark.x for mark in marks],
         [mark.y for mark in marks],
@@ -303,38 +295,50 @@ def _draw_marks(axes: Axes, marks: Sequence[_Mark], look: _Look) -> None:
         marker=look.shape,
         markersize=6.5,
         color=color,
-        markerfacecolor=_PAPER if color == _EVEN else color,
+        markerfacecolor=PAPER if color == EVEN else color,
         markeredgewidth=1.5,
         clip_on=False,
     )
 
 
-def _separate(
-    lines: Sequence[tuple[_Point, _Point]],
-) -> tuple[list[float], list[float]]:
-    """Coordinates of lines that do not touch, for one call: many calls are slow."""
-    apart = (math.nan, math.nan)
-    points = [point for start, end in lines for point in (start, end, apart)]
-    return [x for x, _ in points], [y for _, y in points]
+_Lines = list[tuple[Point, Point]]
+
+
+def _within(mark: _Mark, limits: tuple[float, float]) -> tuple[_Lines, _Lines]:
+    """The solid part of an interval, and the dotted ends where it goes beyond."""
+    if mark.low is None or mark.high is None:
+        return [], []
+    least, most = limits
+    fade = _FADE * (most - least)
+    low, high, dotted = mark.low, mark.high, list[tuple[Point, Point]]()
+    if low < least:
+        low = min(least + fade, mark.x)
+        dotted.append(((least, mark.y), (low, mark.y)))
+    if high > most:
+        high = max(most - fade, mark.x)
+        dotted.append(((high, mark.y), (most, mark.y)))
+    return [((low, mark.y), (high, mark.y))], dotted
 
 
 def _write_row(
-    axes: Axes, plot: IntervalPlot, row: Estimate, place: int, texts: _Texts
+    axes: Axes, plot: IntervalPlot, row: Estimate, place: _Place, texts: Texts
 ) -> None:
-    detail = f"· {row.detail}" if row.detail else ""
-    label = texts.token(row.label, _LABEL_LIMIT - len(detail))
-    if detail:
-        label += f" {texts.token(detail)}"
-    _write(axes, label, (-0.02, place + 0.42), size=12)
+    shown = " ".join(place.lines)
+    whole = "" if shown == " ".join(row.label.split()) else row.label
+    for index, line in enumerate(place.lines):
+        is_last = index == len(place.lines) - 1
+        label = texts.token(line, title=whole if is_last else "")
+        if row.detail and is_last:
+            label += f" {texts.token(f'· {row.detail}')}"
+        _write(axes, label, (-0.02, place.top + _LINE * (index + 1)), size=12)
     n_items = "" if row.n_items is None else f" {n_text(row.n_items)}"
-    if row.after is None:
-        numbers = estimate_text(row.value, row.low, row.high, is_signed=plot.is_signed)
-    else:
-        numbers = f"{fraction_text(row.value)} → {fraction_text(row.after.value)}"
-    _write(axes, texts.token(numbers + n_items), (1.03, place + 0.82), size=10)
+    for index, of in enumerate((row, row.after) if row.after else (row,)):
+        numbers = estimate_text(of.value, of.low, of.high, is_signed=plot.is_signed)
+        at = place.mark + 3.5 + _NEXT_MARK * index
+        _write(axes, texts.token(numbers + n_items), (1.03, at), size=10)
 
 
-def _look(plot: IntervalPlot, row: Estimate) -> _Look:
+def _look(plot: IntervalPlot, row: Estimate) -> Look:
     """By the verdict, or by the side of the reference that the interval is on."""
     if row.verdict:
         return _OF_VERDICT[row.verdict]
@@ -351,37 +355,7 @@ def _write(axes: Axes, token: str, at: tuple[float, float], *, size: float) -> N
         *at,
         token,
         fontsize=size,
-        color=_INK,
+        color=INK,
         transform=axes.get_yaxis_transform(),
         verticalalignment="baseline",
     )
-
-
-def _inline(drawing: str, plot: IntervalPlot, texts: _Texts) -> Markup:
-    svg = drawing[drawing.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", svg, flags=re.DOTALL)
-    box = re.search(r'viewBox="[^"]*"', svg)
-    head = Markup('<svg role="img" aria-label="{}" {}>').format(
-        plot.description,
-        Markup(box.group() if box else ""),  # noqa: S704  # drawn above
-    )
-    svg = head + Markup(svg[svg.index(">") + 1 :])  # noqa: S704  # holds tokens only
-    svg = str(svg).replace("xlink:href", "href")
-    svg = _named(svg, plot.name)
-    svg = re.sub(r" font-family: [^;]*;", "", svg)
-    for stand_in, variable in _VARIABLES.items():
-        svg = svg.replace(stand_in, variable)
-    svg = re.sub(r"@\d{4}@", lambda found: texts.shown[found.group()], svg)
-    return Markup(re.sub(r"\s*\n\s*", "\n", svg))  # noqa: S704  # all texts are escaped
-
-
-def _named(svg: str, name: str) -> str:
-    """Identifiers that something refers to, made unique on the page; no others."""
-    used = set(re.findall(r'(?:url\(#|href="#)([^)"]+)', svg))
-
-    def kept(found: re.Match[str]) -> str:
-        return f' id="{name}-{found[1]}"' if found[1] in used else ""
-
-    svg = re.sub(r' id="([^"]*)"', kept, svg)
-    return re.sub(r'(url\(#|href="#)', rf"\g<1>{name}-", svg)

@@ -18,7 +18,8 @@ from skillmap.report.formatting import (
     not_shown,
     signed_text,
 )
-from skillmap.report.plots import Estimate, IntervalPlot, interval_plot
+from skillmap.report.interval_rows import interval_rows
+from skillmap.report.plots import IntervalPlot, interval_plot
 from skillmap.report.tables import (
     Cell,
     HtmlTable,
@@ -155,16 +156,7 @@ def _plot(
             "what it gets on their mix of benchmarks, weakest first, with 95 % "
             "intervals. The table below has the same numbers."
         ),
-        rows=[
-            Estimate(
-                label=row["slice_name"],
-                value=row["difference_to_expected"],
-                low=row["difference_to_expected_low"],
-                high=row["difference_to_expected_high"],
-                n_items=row["n_items"],
-            )
-            for row in own.iter_rows(named=True)
-        ],
+        rows=interval_rows(own, "difference_to_expected", label="slice_name"),
         limits=(-limit, limit),
         reference=0.0,
         reference_name="dashed: as expected",

@@ -11,6 +11,7 @@ from skillmap.metrics.intervals import wilson_interval
 from skillmap.report.facts import one_line
 from skillmap.report.formatting import (
     MISSING,
+    amount_text,
     count_text,
     cut,
     fraction_text,
@@ -155,6 +156,15 @@ def difference_column(heading: str, column: str, title: str = "") -> Column:
         heading=heading,
         title=title,
         cell=lambda row: _number(row[column], signed_text(row[column])),
+    )
+
+
+def amount_column(heading: str, column: str, title: str = "") -> Column:
+    """A column of positive amounts, such as costs."""
+    return Column(
+        heading=heading,
+        title=title,
+        cell=lambda row: _number(row[column], amount_text(row[column])),
     )
 
 

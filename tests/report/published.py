@@ -8,7 +8,7 @@ import duckdb
 import polars as pl
 
 from skillmap import sql
-from skillmap.contracts import TABLES, core, mart, raw
+from skillmap.contracts import TABLES, core, mart, raw, routing
 from skillmap.contracts.table import Table
 from skillmap.contracts.views import VIEWS
 from skillmap.metrics.accuracy import model_accuracy, slice_accuracy
@@ -191,10 +191,11 @@ def add_routing(
     *,
     models: Sequence[str] = ("able", "lost"),
     scope: str = "all",
+    columns: Mapping[str, object] | None = None,
 ) -> None:
-    """Policies with their gain and its bounds, on 20 items."""
+    """Policies with their gain and its bounds, on 20 items; more columns of all."""
     published.add(
-        mart.ROUTING_EVALUATION,
+        routing.ROUTING_EVALUATION,
         [
             {
                 "candidate_models": sorted(models),
@@ -208,10 +209,46 @@ def add_routing(
                 "gain": gain,
                 "gain_low": low,
                 "gain_high": high,
+                **(columns or {}),
             }
             for policy, (gain, low, high) in gains.items()
         ],
     )
+
+
+def add_frontier(
+    published: Published,
+    points: Sequence[tuple[str, float, float]],
+    *,
+    cost_unit: str = "usd",
+    dominated: Sequence[int] = (),
+    scope: str = "all",
+) -> None:
+    """Points of ``policy, mean cost, accuracy`` of models ``able`` and ``lost``.
+
+    Bounds are 0.1 to either side. The best single model has an accuracy of 0.5.
+    """
+    rows = [
+        {
+            "candidate_models": ["able", "lost"],
+            "scope": scope,
+            "policy": policy,
+            "point": index,
+            "n_items": 20,
+            "n_groups": 18,
+            "cost_unit": cost_unit,
+            "mean_cost": cost,
+            "accuracy": accuracy,
+            "accuracy_low": accuracy - 0.1,
+            "accuracy_high": accuracy + 0.1,
+            "gain": accuracy - 0.5,
+            "gain_low": accuracy - 0.55,
+            "gain_high": accuracy - 0.45,
+            "is_dominated": index in dominated,
+        }
+        for index, (policy, cost, accuracy) in enumerate(points)
+    ]
+    published.add(routing.ROUTING_FRONTIER, rows)
 
 
 def add_readings(

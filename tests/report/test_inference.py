@@ -96,7 +96,8 @@ def test_each_verdict_has_a_mark_of_its_own_shape_and_colour() -> None:
 def test_a_plot_has_a_few_slices_of_every_verdict_with_n_and_q() -> None:
     part = section(html_report(filled().query), "contrasts")
 
-    labels = re.findall(r">((?:better|worse|tied|not enough)[^<]*) · (q [^<]*)<", part)
+    label = r">((?:better|worse|tied|not enough)[^<]*) · (q [^<]*)<"
+    labels = re.findall(label, part.partition("<table")[0])
     assert len(labels) == 4 * len(VERDICTS)
     assert labels[0] == ("better 0", "q 0.010 ✓")
     assert ("tied 0", "q \N{EN DASH}") in labels
@@ -114,8 +115,8 @@ def test_what_was_selected_has_the_interval_that_allows_for_it() -> None:
 def test_confirmed_comparisons_come_first_in_the_table() -> None:
     rows = cells_of(html_report(filled().query), "contrasts")
 
-    assert rows[0][:6] == ["better 0", "able", "lost", "better", "yes", "20"]
-    assert [row[4] for row in rows[1:]] == ["no"] * 23
+    assert rows[0][:6] == ["better 0", "able", "lost", "better", "20", "+0.300"]
+    assert [row[8] for row in rows] == ["yes", *["no"] * 23]
 
 
 def test_uncorrected_pairs_are_called_exploratory_beside_corrected_ones() -> None:
@@ -141,7 +142,7 @@ def test_contrasts_as_they_are_computed_are_shown() -> None:
     # 2 / 2^10, and two equal p-values are their own correction.
     assert {row[0] for row in rows} == {"even numbers", "all numbers"}
     assert [row[3] for row in rows] == ["better", "better"]
-    assert [row[12] for row in rows] == ["0.002", "0.002"]
+    assert [row[7] for row in rows] == ["0.002", "0.002"]
 
 
 def test_only_the_most_informative_pairs_are_drawn() -> None:
@@ -160,8 +161,45 @@ def test_only_the_most_informative_pairs_are_drawn() -> None:
     part = section(html_report(published.query), "contrasts")
 
     assert part.count("<svg") == 6
-    assert "9 pairs of models have contrasts; the 6 with most" in part
+    assert "9 pairs of models have contrasts; 6 are drawn" in part
     assert re.findall(r"<h3[^>]*>(.*?)</h3>", part)[0] == "a minus b8"
+
+
+def test_pairs_in_which_each_model_is_ahead_somewhere_come_first() -> None:
+    published = Published()
+    verdicts = {"strong": ["worse"] * 4, "other": ["better", "worse"]}
+    rows = [
+        {
+            "slice_name": f"s{number}",
+            "model_a": "a",
+            "model_b": name,
+            "verdict": verdict,
+            "is_confirmed": name == "strong",
+        }
+        for name, of_pair in verdicts.items()
+        for number, verdict in enumerate(of_pair)
+    ]
+    add_contrasts(published, rows)
+
+    text = html_report(published.query)
+
+    assert [row[1] for row in cells_of(text, "contrast-totals")] == ["other", "strong"]
+
+
+def test_a_slice_of_one_item_does_not_flatten_the_plot() -> None:
+    published = Published()
+    wide = {"difference": 0.0, "difference_low": -0.8, "difference_high": 0.8}
+    rows = [
+        {"slice_name": "large", "verdict": "better", "difference": 0.2},
+        {"slice_name": "tiny", "verdict": "not enough evidence", **wide},
+    ]
+    add_contrasts(published, rows)
+
+    part = section(html_report(published.query), "contrasts")
+
+    # 0.2 + 0.1 is the furthest that is decided; the next round limit is 0.4.
+    assert ">+0.40</text>" in part
+    assert "0.000 [\N{MINUS SIGN}0.800,\xa0+0.800]" in part
 
 
 def test_a_small_p_value_is_not_shown_as_0() -> None:
@@ -174,7 +212,7 @@ def test_a_small_p_value_is_not_shown_as_0() -> None:
 def test_policies_are_listed_by_gain_with_their_n() -> None:
     text = html_report(filled().query)
 
-    rows = [[row[0], row[1], row[5]] for row in cells_of(text, "routing0")]
+    rows = [[row[0], row[1], row[4]] for row in cells_of(text, "routing0")]
     assert rows == [
         ["oracle", "20", "+0.300"],
         ["skill", "20", "+0.020"],
@@ -200,7 +238,8 @@ def test_a_gain_clear_of_zero_is_named() -> None:
     part = section(html_report(published.query), "routing")
 
     assert "skill&#39;s is the largest, +0.050 [+0.010,\xa0+0.090]" in part
-    assert part.count(">skill</text>") == part.count(">random</text>") == 1
+    assert part.count(">skill · ahead</text>") == 1
+    assert part.count(">random · no difference shown</text>") == 1
 
 
 @pytest.mark.parametrize("bounds", [(None, None, None), (0.1, None, None)])
@@ -213,7 +252,7 @@ def test_a_gain_or_bounds_that_are_unknown_are_dashes(
     text = html_report(published.query)
 
     row = cells_of(text, "routing0")[0]
-    assert row[6] == "\N{EN DASH}"
+    assert row[5] == "\N{EN DASH}"
     assert section(text, "routing").count("<svg") == (bounds[0] is not None)
 
 
@@ -236,12 +275,20 @@ def test_both_readings_are_drawn_and_swaps_are_listed_with_n() -> None:
     text = html_report(filled().query)
 
     part = section(text, "extraction")
-    assert "0.500 → 0.400 n\xa020" in part
+    assert "0.500 [0.400,\xa00.600] n\xa020" in part
+    assert "0.400 [0.300,\xa00.500] n\xa020" in part
     assert "1 of 1 pair of models on a benchmark (1.000) change places" in part
     assert cells_of(text, "swap-totals") == [["quiz", "1", "1", "1.000"]]
+    # Each bound is 0.1 from its accuracy, so a difference's is sqrt(0.1² + 0.1²) off.
+    minus, half = "\N{MINUS SIGN}", 0.1 * 2**0.5
     assert cells_of(text, "swapped") == [
-        ["quiz", "able", "lost", "19", "+0.050", "\N{MINUS SIGN}0.100"]
+        [
+            *("quiz", "able", "lost", "19"),
+            *("+0.050", f"[{minus}{half - 0.05:.3f},\xa0+{0.05 + half:.3f}]"),
+            *(f"{minus}0.100", f"[{minus}{half + 0.1:.3f},\xa0+{half - 0.1:.3f}]"),
+        ]
     ]
+    assert "in none of them do the two readings put different models" in part
 
 
 def test_readings_that_swap_no_pair_say_so() -> None:

@@ -23,6 +23,10 @@ def plot(*rows: Estimate, reference: float | None = None) -> IntervalPlot:
     )
 
 
+def interval(low: float, high: float) -> str:
+    return f"[{low:.3f},\xa0{high:.3f}]"
+
+
 def marks(svg: str) -> list[tuple[float, str]]:
     """Place across and filling of each mark, the ticks of the axis left out."""
     uses = re.findall(
@@ -159,7 +163,8 @@ def test_a_row_in_two_ways_of_measuring_has_both_marks_at_their_values() -> None
     first, *_, last = tick_places(svg)
     expected = [first + share * (last - first) for share in (0.25, 0.75)]
     assert [x for x, _ in marks(svg)] == pytest.approx(expected, abs=0.01)
-    assert "0.250 → 0.750 n\xa025" in svg
+    assert f"0.250 {interval(0.15, 0.35)} n\xa025" in svg
+    assert f"0.750 {interval(0.7, 0.8)} n\xa025" in svg
 
 
 def test_a_detail_is_kept_where_the_label_is_cut() -> None:
@@ -167,4 +172,44 @@ def test_a_detail_is_kept_where_the_label_is_cut() -> None:
 
     svg = interval_plot(plot(row))
 
-    assert "… · q 0.040 &lt;1&gt;</text>" in svg
+    assert re.search(r"…[long ]+ · q 0.040 &lt;1&gt;</text>", svg)
+
+
+def test_long_labels_that_differ_in_their_end_are_told_apart() -> None:
+    name = "evaluating moral implications based on societal norms and standards, "
+    rows = [
+        replace(estimate(0.5), label=name * 2 + end, detail="q 0.040")
+        for end in ("narrow", "broad")
+    ]
+
+    svg = interval_plot(plot(*rows))
+
+    shown = re.findall(r">([^<>]*)</text>", svg)
+    assert sum(text.endswith("narrow · q 0.040") for text in shown) == 1
+    assert sum(text.endswith("broad · q 0.040") for text in shown) == 1
+
+
+def test_a_label_of_two_lines_is_whole_and_takes_more_room() -> None:
+    words = [f"word{number}" for number in range(12)]
+
+    plots = [
+        interval_plot(plot(replace(estimate(0.5), label=label)))
+        for label in ("a model", " ".join(words))
+    ]
+
+    heights = [
+        float(re.findall(r'viewBox="0 0 420 ([\d.]+)"', svg)[0]) for svg in plots
+    ]
+    assert heights[1] > heights[0]
+    assert all(word in plots[1] for word in words)
+    assert "<title>" not in plots[1]
+
+
+@pytest.mark.parametrize(("half_width", "n_dotted"), [(0.1, 0), (0.9, 2)])
+def test_an_interval_beyond_the_axis_has_dotted_ends(
+    half_width: float, n_dotted: int
+) -> None:
+    svg = interval_plot(plot(estimate(0.5, half_width)))
+
+    found = re.findall(r'<path d="([^"]*)"[^>]*stroke-dasharray[^>]*>', svg)
+    assert sum(path.count("M") for path in found) == n_dotted

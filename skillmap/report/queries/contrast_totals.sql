@@ -1,5 +1,6 @@
--- One row per pair of models: on how many slices each verdict was reached, the pairs
--- with most confirmed slices first, then those with most that are better or worse.
+-- One row per pair of models: on how many slices each verdict was reached. First the
+-- pairs in which each model is ahead somewhere, on most slices for the one with fewer;
+-- then those with most confirmed slices, then those with most better or worse.
 
 select
     model_a,
@@ -16,6 +17,7 @@ select
 from mart.slice_contrasts
 group by model_a, model_b
 order by
+    least(n_better, n_worse) desc,
     n_confirmed desc,
     n_better + n_worse desc,
     n_tied desc,

@@ -5,6 +5,7 @@ select
     candidate_models,
     scope,
     policy,
+    reads_response_of,
     n_items,
     n_groups,
     accuracy,
@@ -15,7 +16,12 @@ select
     gain_high,
     gain_over_category,
     gain_over_category_low,
-    gain_over_category_high
+    gain_over_category_high,
+    n_splits,
+    gain_lowest_split,
+    gain_highest_split,
+    cost_unit,
+    mean_cost
 from mart.routing_evaluation
 order by
     candidate_models asc,
