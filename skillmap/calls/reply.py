@@ -34,6 +34,11 @@ REPLY_STATUSES: Final = (
     "not_attempted",
 )
 
+FINISHED_STATUSES: Final[frozenset[ReplyStatus]] = frozenset(
+    {"answered", "refused", "filtered", "empty", "truncated"}
+)
+"""Outcomes of the model, which asking again would only pay for twice."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -42,7 +47,7 @@ class Reply:
     Attributes:
         key: The call's.
         status: What became of it.
-        text: The answer as sent; None where there is none.
+        text: The answer as sent, or the words of the refusal; None where there is none.
         reasoning: Thought that the server keeps apart from the answer.
         finish_reason: As the server names it.
         n_prompt_tokens: As the server counts them; None if it does not.
@@ -51,6 +56,8 @@ class Reply:
         n_attempts: Requests that were sent.
         cost_usd: By the price table; None where no price is known.
         served_model: Name that the server gave in its answer.
+        structure_form: How the server was told the schema of the answer; None for free
+            text. See ``skillmap.calls.chat_requests.StructureForm``.
         error: Reason of an error, without keys and addresses.
     """
 
@@ -65,4 +72,5 @@ class Reply:
     n_attempts: int = 1
     cost_usd: float | None = None
     served_model: str | None = None
+    structure_form: str | None = None
     error: str | None = None

@@ -1,0 +1,3 @@
+class StructuredOutputsParams:
+    def __init__(self, *, json: str) -> None:
+        self.json = json
