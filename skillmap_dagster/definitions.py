@@ -3,19 +3,32 @@
 import dagster as dg
 
 from skillmap_dagster.assets import (
+    asked,
     benchmarks,
     marts,
+    probing,
     publication,
     results,
     routing,
     skills,
+    verification,
 )
 from skillmap_dagster.automation.jobs import JOBS, recheck_daily
 from skillmap_dagster.automation.sensors import watch_sources
 from skillmap_dagster.resources.home import home_folder, home_resources
 
 ASSETS = dg.load_assets_from_modules(
-    [benchmarks, results, skills, marts, routing, publication]
+    [
+        benchmarks,
+        asked,
+        results,
+        skills,
+        marts,
+        routing,
+        verification,
+        probing,
+        publication,
+    ]
 )
 
 # Declared, since Dagster's own is off until a person turns it on. It carries changes

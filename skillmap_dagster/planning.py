@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import dagster as dg
 
-from skillmap.contracts import TABLES
+from skillmap.contracts import TABLES, raw
 from skillmap.contracts.table import Partitions
 from skillmap.errors import SkillmapError
 from skillmap_dagster.assets.publication import WAREHOUSE_KEY
@@ -28,7 +28,7 @@ class Selection(NamedTuple):
     """Which part of everything is meant.
 
     Attributes:
-        tables: Names such as "core.items", or none for all.
+        tables: Names such as "core.items", or none for all that ask no model.
         benchmarks: Benchmarks, or none for all.
         models: Models, or none for all.
         stages: Kinds of partition.
@@ -52,11 +52,11 @@ EVERYTHING = Selection()
 
 
 def asset_keys(stage: Partitions | None) -> list[dg.AssetKey]:
-    """Assets of the tables that have this kind of partition."""
+    """Assets of the tables that have this kind of partition and ask no model."""
     return [
         dg.AssetKey(list(table.key))
         for table in TABLES.values()
-        if table.partitions == stage
+        if table.partitions == stage and not TABLE_ASSETS[table.key].asks_models
     ]
 
 
@@ -113,21 +113,35 @@ class Planner:
         return [task for task in tasks if task.keys]
 
     def partitions(self, stage: Partitions | None) -> Sequence[Partition]:
-        """Every partition of a stage that a registered source contributes to."""
-        registry = self.resources["registry"]
-        cells = registry.cells()
+        """Every partition of a stage that a source or a reply contributes to."""
+        cells = self.cells()
         if stage == "benchmark":
-            return [{"benchmark": b} for b in registry.benchmarks()]
+            return [{"benchmark": b} for b in self.resources["registry"].benchmarks()]
         if stage == "benchmark_model":
             return [{"benchmark": b, "model": m} for b, m in cells]
         if stage == "model":
             return [{"model": m} for m in sorted({model for _, model in cells})]
         return [{}]
 
+    def cells(self) -> list[tuple[str, str]]:
+        """Benchmark and model of every cell with results, sorted."""
+        registry = self.resources["registry"]
+        known = set(registry.benchmarks())
+        asked = self.resources["lake"].partitions(raw.MODEL_REPLIES)
+        replied = {(p["benchmark"], p["model"]) for p in asked}
+        return sorted(
+            {*registry.cells(), *(cell for cell in replied if cell[0] in known)}
+        )
+
+    def models(self) -> list[str]:
+        """Models with results, and those that are configured to be asked, sorted."""
+        configured = self.resources["settings"].read().responders
+        return sorted({*configured, *(model for _, model in self.cells())})
+
     def remove_orphans(self) -> None:
         """Forget partitions that no source contributes to any more."""
         lake, registry = self.resources["lake"], self.resources["registry"]
-        benchmarks, cells = set(registry.benchmarks()), set(registry.cells())
+        benchmarks, cells = set(registry.benchmarks()), set(self.cells())
         models = {model for _, model in cells}
         for table in TABLES.values():
             for partition in lake.partitions(table):
@@ -170,7 +184,11 @@ class Planner:
         inputs: dict[tuple[str, str], str] = {}
         for asset in _in_order():
             table = asset.table
-            is_asked = not selection.tables or str(table) in selection.tables
+            is_asked = (
+                str(table) in selection.tables
+                if selection.tables or asset.asks_models
+                else True
+            )
             if table.partitions != stage or not is_asked:
                 continue
             now = asset.inputs(partition, resources)

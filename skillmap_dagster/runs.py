@@ -69,10 +69,17 @@ class Platform:
         """The platform in ``home``, which is made if it is not there."""
         folder = (home / "dagster").resolve()
         folder.mkdir(parents=True, exist_ok=True)
-        resources = home_resources(home)
+        return cls._with_resources(
+            home, instance or _instance(folder), home_resources(home)
+        )
+
+    @classmethod
+    def _with_resources(
+        cls, home: Path, instance: DagsterInstance, resources: Mapping[str, Any]
+    ) -> "Platform":
         return cls(
             home=home,
-            instance=instance or _instance(folder),
+            instance=instance,
             resources=resources,
             planner=Planner(resources),
             definitions=dg.Definitions(
@@ -80,13 +87,17 @@ class Platform:
             ),
         )
 
+    def with_language_models(self, **configured: Any) -> "Platform":
+        """The same platform whose language models have these fields instead."""
+        now = self.resources["language_models"].model_copy(update=configured)
+        resources = {**self.resources, "language_models": now}
+        return self._with_resources(self.home, self.instance, resources)
+
     def add_partition_keys(self) -> None:
-        """Make every registered benchmark and model a partition."""
-        registry = self.resources["registry"]
-        cells = registry.cells()
+        """Make every registered benchmark and known model a partition."""
         for definition, keys in (
-            (partitions.BENCHMARKS, registry.benchmarks()),
-            (partitions.MODELS, sorted({model for _, model in cells})),
+            (partitions.BENCHMARKS, self.resources["registry"].benchmarks()),
+            (partitions.MODELS, self.planner.models()),
         ):
             self.instance.add_dynamic_partitions(str(definition.name), keys)
 

@@ -28,6 +28,7 @@ from skillmap.contracts.columns import (
     text,
     texts,
 )
+from skillmap.contracts.raw import CALL_COLUMNS
 from skillmap.contracts.table import Column, Table
 
 ITEMS = Table(
@@ -180,6 +181,7 @@ RESPONSES = Table(
             "has_replaced_characters",
             "Whether characters that are not text were replaced by U+FFFD.",
         ),
+        *CALL_COLUMNS,
     ),
 )
 

@@ -12,6 +12,13 @@ from skillmap.slicing.names import normalised_phrase
 
 # Stands for the annotator where neither the file nor the manifest names one.
 UNKNOWN_ANNOTATOR = "unknown"
+# Stands in for the imported file of a mention that the offline annotator found.
+OFFLINE_SOURCE_ID = "offline_mentions"
+# Spans are left out: they are places in another text than the rationale.
+_OFFLINE = (
+    *("item_id", "annotator", "step_index", "level_index", "phrase", "family"),
+    "evidence",
+)
 
 
 def rationales(
@@ -48,14 +55,19 @@ def skill_mentions(
     sources: Sequence[BenchmarkSource],
     order: BenchmarkOrder,
     read_rationales: pl.DataFrame,
+    *,
+    offline_mentions: pl.DataFrame | None = None,
+    annotates_all: bool = False,
 ) -> pl.DataFrame:
-    """Every skill that a rationale or a bare phrase names for an item.
+    """Every skill that a rationale, a bare phrase or the offline annotator names.
 
     Args:
         benchmark_id: The benchmark.
         sources: Its sources.
         order: Its declared order.
         read_rationales: Rows of ``core.rationales`` of the benchmark.
+        offline_mentions: Rows of ``core.offline_mentions`` of the benchmark.
+        annotates_all: Whether those count for items that somebody else annotated.
 
     Returns:
         Columns of ``core.skill_mentions``, sorted by item and annotator; the mention
@@ -74,6 +86,15 @@ def skill_mentions(
         maintain_order=True,
     )
     together = pl.concat([in_rationales, phrases], how="diagonal")
+    if offline_mentions is not None:
+        found = offline_mentions.select(_OFFLINE).with_columns(
+            source_id=pl.lit(OFFLINE_SOURCE_ID)
+        )
+        if not annotates_all:
+            found = found.join(
+                together, on="item_id", how="anti", maintain_order="left"
+            )
+        together = pl.concat([together, found], how="diagonal")
     pair = ("item_id", "annotator")
     return (
         together.sort(*pair, maintain_order=True)

@@ -13,6 +13,7 @@ from skillmap.items.matching import BenchmarkOrder, BenchmarkSource, record_keys
 from skillmap.items.releases import is_contradiction, with_stated_content
 from skillmap.parsing.suspicion import prediction_in_response
 from skillmap.results.outcomes import with_outcome
+from skillmap.results.replies import with_call_columns
 
 SOURCE_EXTRACTOR = "source"
 _DUPLICATE = "the source has another result for this item, model and epoch before it"
@@ -137,7 +138,8 @@ def _responses(
         pl.col("item_id").is_not_null(),
         pl.col("model").is_in(entry.model_names, nulls_equal=True),
     )
-    return with_outcome(_with_drift(known, source, items)).with_columns(
+    stated = with_call_columns(_with_drift(known, source, items))
+    return with_outcome(stated).with_columns(
         source_id=pl.lit(source.source_id), format=pl.lit(source.parsed.format)
     )
 
@@ -200,9 +202,7 @@ def _reextracted(responses: pl.DataFrame) -> pl.DataFrame:
     kept = responses.filter(
         pl.col("response").is_not_null(), pl.col("answer").is_not_null()
     )
-    asked = kept.select(
-        "response", "choices", "answer", finish_reason=pl.lit(None, pl.String)
-    )
+    asked = kept.select("response", "choices", "answer", "finish_reason")
     read = extract(asked).select("prediction", "outcome")
     score = pl.when(pl.col("outcome") == "correct").then(1.0)
     return kept.drop("prediction", "outcome", "score").with_columns(

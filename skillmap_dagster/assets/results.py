@@ -6,8 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from skillmap.contracts import core
+from skillmap.contracts import core, raw
 from skillmap.results.eval_runs import Cell, ModelSource, cell
+from skillmap.results.replies import replies_source
 from skillmap_dagster import pictures
 from skillmap_dagster.assets.benchmarks import items_order
 from skillmap_dagster.assets.table_asset import TABLE_ASSETS, table_asset
@@ -31,7 +32,7 @@ _NARROWED = {core.BENCHMARKS.key: _own_releases}
 @table_asset(
     core.EVAL_RUNS,
     group="results",
-    reads=[core.ITEMS, core.BENCHMARKS],
+    reads=[core.ITEMS, core.BENCHMARKS, raw.MODEL_REPLIES],
     narrowed=_NARROWED,
     sources="cell",
     stands_with=[core.RESPONSES, core.SCORES],
@@ -45,10 +46,11 @@ def eval_runs(partition: Partition, lake: Lake, registry: Registry) -> pl.DataFr
 @table_asset(
     core.RESPONSES,
     group="results",
-    reads=[core.ITEMS, core.BENCHMARKS],
+    reads=[core.ITEMS, core.BENCHMARKS, raw.MODEL_REPLIES],
     narrowed=_NARROWED,
     sources="cell",
     stands_with=[core.EVAL_RUNS, core.SCORES],
+    code_version="2",
 )
 def responses(partition: Partition, lake: Lake, registry: Registry) -> pl.DataFrame:
     """What the model wrote for each item of the benchmark."""
@@ -59,7 +61,7 @@ def responses(partition: Partition, lake: Lake, registry: Registry) -> pl.DataFr
 @table_asset(
     core.SCORES,
     group="results",
-    reads=[core.ITEMS, core.BENCHMARKS],
+    reads=[core.ITEMS, core.BENCHMARKS, raw.MODEL_REPLIES],
     narrowed=_NARROWED,
     sources="cell",
     stands_with=[core.EVAL_RUNS, core.RESPONSES],
@@ -106,11 +108,16 @@ def _made(
         for s in registry.sources(benchmark_id)
         if model_id in s.models.get(benchmark_id, {})
     }
-    if not names:
-        return None
     read = registry.benchmark_sources(
         benchmark_id, keep=lambda source: source.source_id in names
     )
+    asked = lake.read(raw.MODEL_REPLIES, benchmark=benchmark_id, model=model_id)
+    if asked.height:
+        own = replies_source(asked)
+        read.append(own)
+        names[own.source_id] = (model_id,)
+    if not read:
+        return None
     items = lake.read(core.ITEMS, benchmark=benchmark_id)
     return cell(
         benchmark_id,

@@ -1,8 +1,18 @@
 """Skills: from rationales and phrases to canonical skills and slices."""
 
+from pathlib import Path
+
 import polars as pl
 
-from skillmap.contracts import core
+from skillmap.annotation.asked import asked_rationales
+from skillmap.annotation.offline import item_texts
+from skillmap.annotation.offline import offline_mentions as mentions_by_similarity
+from skillmap.annotation.vocabulary import (
+    Vocabulary,
+    bundled_vocabulary,
+    vocabulary_of_text,
+)
+from skillmap.contracts import annotation, core, raw
 from skillmap.items import annotations
 from skillmap.items.inheritance import item_skills as own_and_inherited
 from skillmap.slicing.levels import slice_members, with_broad_skills
@@ -19,7 +29,7 @@ from skillmap_dagster.resources.settings import Settings
 @table_asset(
     core.RATIONALES,
     group="skills",
-    reads=[core.ITEMS],
+    reads=[core.ITEMS, raw.ANNOTATOR_REPLIES],
     sources="benchmark",
     picture=pictures.counts_of("parse_status"),
 )
@@ -27,32 +37,79 @@ def rationales(partition: Partition, lake: Lake, registry: Registry) -> pl.DataF
     """Step by step solutions of the benchmark's items, read."""
     benchmark_id = partition["benchmark"]
     items = lake.read(core.ITEMS, benchmark=benchmark_id)
-    return annotations.rationales(
+    imported = annotations.rationales(
         benchmark_id,
         registry.benchmark_sources(benchmark_id),
         items_order(items, registry, benchmark_id),
+    )
+    asked = asked_rationales(lake.read(raw.ANNOTATOR_REPLIES, benchmark=benchmark_id))
+    # An annotator that was imported and asked is believed in what was imported.
+    new = asked.join(imported, on="rationale_id", how="anti")
+    return pl.concat([imported, new]).sort("item_id", "annotator")
+
+
+@table_asset(
+    annotation.OFFLINE_MENTIONS,
+    group="skills",
+    reads=[core.ITEMS, core.RATIONALES],
+    settings=["offline_annotator", "embedder"],
+    picture=pictures.counts_of("phrase"),
+)
+def offline_mentions(
+    partition: Partition, lake: Lake, settings: Settings, embedding: Embedding
+) -> pl.DataFrame:
+    """Skills that the texts of the benchmark's items are close to."""
+    benchmark_id = partition["benchmark"]
+    chosen = settings.read()
+    offline = chosen.offline_annotator
+    if offline is None:
+        return annotation.OFFLINE_MENTIONS.empty()
+    found = mentions_by_similarity(
+        item_texts(
+            lake.read(core.ITEMS, benchmark=benchmark_id),
+            lake.read(core.RATIONALES, benchmark=benchmark_id),
+        ),
+        _vocabulary(offline.vocabulary),
+        lambda texts: embedding.vectors(chosen.embedder, texts),
+        annotator=f"offline:{chosen.embedder}",
+        threshold=offline.threshold,
+        most=offline.most_per_sentence,
+    )
+    named = found.rename({"order": "mention_index"})
+    return named.with_columns(benchmark_id=pl.lit(benchmark_id)).select(
+        annotation.OFFLINE_MENTIONS.polars_schema.names()
     )
 
 
 @table_asset(
     core.SKILL_MENTIONS,
     group="skills",
-    reads=[core.ITEMS, core.RATIONALES],
+    reads=[core.ITEMS, core.RATIONALES, annotation.OFFLINE_MENTIONS],
     sources="benchmark",
+    settings=["offline_annotator"],
     picture=pictures.counts_of("normalised_phrase"),
 )
 def skill_mentions(
-    partition: Partition, lake: Lake, registry: Registry
+    partition: Partition, lake: Lake, registry: Registry, settings: Settings
 ) -> pl.DataFrame:
     """Skills named for the benchmark's items, as annotators wrote them."""
     benchmark_id = partition["benchmark"]
+    offline = settings.read().offline_annotator
     items = lake.read(core.ITEMS, benchmark=benchmark_id)
     return annotations.skill_mentions(
         benchmark_id,
         registry.benchmark_sources(benchmark_id),
         items_order(items, registry, benchmark_id),
         lake.read(core.RATIONALES, benchmark=benchmark_id),
+        offline_mentions=lake.read(annotation.OFFLINE_MENTIONS, benchmark=benchmark_id),
+        annotates_all=offline is not None and offline.annotates_all,
     )
+
+
+def _vocabulary(file: str | None) -> Vocabulary:
+    if file is None:
+        return bundled_vocabulary()
+    return vocabulary_of_text(Path(file).read_text("utf-8"), name=file)
 
 
 @table_asset(

@@ -13,6 +13,12 @@ import polars as pl
 from skillmap.contracts.table import Table
 from skillmap.errors import SkillmapError
 from skillmap_dagster import metadata, partitions
+from skillmap_dagster.assets.input_parts import (
+    SettingsRead,
+    content_parts,
+    settings_parts,
+    source_parts,
+)
 from skillmap_dagster.automation import conditions
 from skillmap_dagster.quality import audit
 from skillmap_dagster.resources.lake import Beside, Lake, Partition, inputs_of
@@ -36,7 +42,10 @@ class TableAsset:
         reads: Tables it is made from, other than its own partition keys.
         narrowed: Of some of them, by key, the part that makes a difference.
         sources: Which registered sources it reads, if any.
-        settings: Names of the settings it uses.
+        settings: Names of the settings it uses, or the part of them that makes a
+            difference to a partition.
+        asks_models: Whether making it calls language models, which may cost money:
+            it is made when a person asks for it, and never by itself.
         code_version: Changed by hand whenever the same inputs give other rows.
         stands_with: Tables made from the same input: rows of one are published
             only if those of all would be.
@@ -48,7 +57,8 @@ class TableAsset:
     reads: tuple[Table, ...]
     narrowed: Mapping[tuple[str, str], Narrowing]
     sources: SourcesRead | None
-    settings: tuple[str, ...]
+    settings: tuple[str, ...] | SettingsRead
+    asks_models: bool
     code_version: str
     stands_with: tuple[Table, ...]
     make: Callable[..., pl.DataFrame]
@@ -76,8 +86,8 @@ class TableAsset:
             [
                 str(self.table),
                 self.code_version,
-                *_settings_parts(self.settings, resources),
-                *_source_parts(sources, partition, resources),
+                *settings_parts(self.settings, partition, resources),
+                *source_parts(sources, partition, resources),
                 *self._table_parts(partition, resources),
             ]
         )
@@ -91,7 +101,7 @@ class TableAsset:
             if narrow:
                 parts += [str(table), *narrow(partition, resources)]
             else:
-                parts += _content_parts(table, partition, resources["lake"])
+                parts += content_parts(table, partition, resources["lake"])
         return parts
 
     def sources_of(
@@ -122,7 +132,8 @@ def table_asset(
     reads: Sequence[Table] = (),
     narrowed: Mapping[tuple[str, str], Narrowing] | None = None,
     sources: SourcesRead | None = None,
-    settings: Sequence[str] = (),
+    settings: Sequence[str] | SettingsRead = (),
+    asks_models: bool = False,
     stands_with: Sequence[Table] = (),
     code_version: str = "1",
     picture: metadata.Picture | None = None,
@@ -142,7 +153,10 @@ def table_asset(
         narrowed: Of some of them, by key, the part that makes a difference: when
             only the rest changes, the rows are not made anew.
         sources: Which registered sources they are made from.
-        settings: Names of the settings that the function uses.
+        settings: Names of the settings that the function uses, or the part of them
+            that makes a difference to a partition.
+        asks_models: Whether it calls language models; then it is made only when a
+            person asks for it.
         stands_with: Tables made from the same input: rows of one are published only
             if those of all would be.
         code_version: To be changed whenever the same inputs give other rows.
@@ -155,6 +169,7 @@ def table_asset(
             make,
             group=group,
             reads=reads,
+            asks_models=asks_models,
             code_version=code_version,
             picture=picture,
         )
@@ -163,7 +178,8 @@ def table_asset(
             reads=tuple(reads),
             narrowed=narrowed or {},
             sources=sources,
-            settings=tuple(settings),
+            settings=settings if callable(settings) else tuple(settings),
+            asks_models=asks_models,
             code_version=code_version,
             stands_with=tuple(stands_with),
             make=make,
@@ -180,6 +196,7 @@ def _definition(
     *,
     group: str,
     reads: Sequence[Table],
+    asks_models: bool,
     code_version: str,
     picture: metadata.Picture | None,
 ) -> dg.AssetsDefinition:
@@ -203,7 +220,9 @@ def _definition(
         kinds={"parquet", "polars"},
         code_version=code_version,
         # Partitions are requested by the sensor that watches their sources.
-        automation_condition=None if partitions_def else conditions.WHEN_INPUTS_CHANGE,
+        automation_condition=(
+            None if partitions_def or asks_models else conditions.WHEN_INPUTS_CHANGE
+        ),
         description=f"{make.__doc__}\n\n{table.description} One row per {table.grain}.",
         metadata={
             "dagster/column_schema": metadata.column_schema(table),
@@ -354,31 +373,3 @@ def _check_result(table: Table, finding: audit.Finding) -> dg.AssetCheckResult:
         ),
         metadata=finding.metadata,
     )
-
-
-def _settings_parts(names: Sequence[str], resources: Mapping[str, Any]) -> list[str]:
-    chosen = resources["settings"].read() if names else None
-    return [f"{name}={getattr(chosen, name)!r}" for name in names]
-
-
-def _source_parts(
-    sources: Sequence[RegisteredSource],
-    partition: Partition,
-    resources: Mapping[str, Any],
-) -> list[str]:
-    if not sources:
-        return []
-    declared = resources["registry"].benchmark(partition["benchmark"])
-    return [
-        declared.model_dump_json(),
-        *(f"{source.source_id}={source.fingerprint}" for source in sources),
-    ]
-
-
-def _content_parts(table: Table, partition: Partition, lake: Lake) -> list[str]:
-    parts = []
-    shared = {d: k for d, k in partition.items() if d in table.dimensions}
-    for upstream in lake.partitions(table, **shared):
-        stored = lake.stored(table, upstream)
-        parts.append(f"{table}{upstream}={stored.content if stored else None}")
-    return parts

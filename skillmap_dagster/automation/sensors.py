@@ -73,17 +73,36 @@ def watch_sources(
             requests.append(_request(task))
         if waits or is_new or _is_unfinished(task, context.instance):
             waited_for.append(task.partition)
-    if not requests:
+    new_keys = _new_partition_keys(planner, registry, context.instance)
+    if not requests and not new_keys:
         return dg.SkipReason("no imported file has changed")
-    cells = registry.cells()
     return dg.SensorResult(
         run_requests=requests,
-        dynamic_partitions_requests=[
-            partitions.BENCHMARKS.build_add_request(registry.benchmarks()),
-            partitions.MODELS.build_add_request(sorted({model for _, model in cells})),
-        ],
+        dynamic_partitions_requests=new_keys,
         cursor=json.dumps(asked, sort_keys=True),
     )
+
+
+def _new_partition_keys(
+    planner: Planner, registry: Registry, instance: dg.DagsterInstance
+) -> list[dg.AddDynamicPartitionsRequest]:
+    """Benchmarks and models that the UI does not know yet.
+
+    A model that is only configured is one, so that a person can have it evaluated.
+    """
+    wanted = {
+        partitions.BENCHMARKS: registry.benchmarks(),
+        partitions.MODELS: planner.models(),
+    }
+    new = {
+        definition: sorted(
+            set(keys) - set(instance.get_dynamic_partitions(str(definition.name)))
+        )
+        for definition, keys in wanted.items()
+    }
+    return [
+        definition.build_add_request(keys) for definition, keys in new.items() if keys
+    ]
 
 
 def _plan(planner: Planner) -> Iterator[Task]:

@@ -13,7 +13,8 @@ import polars as pl
 import typer
 
 from skillmap.errors import InvalidInputError, SkillmapError
-from skillmap_dagster.cli import screen
+from skillmap_dagster.cli import making, screen
+from skillmap_dagster.cli.ask import annotate, evaluate, verify
 from skillmap_dagster.cli.options import (
     Annotator,
     Benchmark,
@@ -24,6 +25,7 @@ from skillmap_dagster.cli.options import (
     Root,
 )
 from skillmap_dagster.cli.power import power
+from skillmap_dagster.cli.probe import probe
 from skillmap_dagster.cli.route import route
 
 if TYPE_CHECKING:
@@ -65,15 +67,15 @@ def import_(
     from skillmap_dagster.importing import register
 
     request = _request(paths, root, benchmark, model, format_name, annotator)
-    platform = _platform(home)
+    platform = making.platform(home)
     with screen.progress("reading") as progress:
         registered = register(
             request, platform.resources["registry"], progress=progress
         )
     _tell_registered(registered)
-    failed = _bring_up_to_date(platform)
+    failed = making.bring_up_to_date(platform)
     _show_reports(reports(platform.resources["lake"]))
-    _exit_if(failed)
+    making.exit_if(failed)
 
 
 @app.command()
@@ -109,9 +111,9 @@ def run(
     ] = None,
 ) -> None:
     """Make what is missing or out of date, and nothing else."""
-    platform = _platform(home)
+    platform = making.platform(home)
     selection = _selection(platform, select, benchmark, model)
-    _exit_if(_bring_up_to_date(platform, selection))
+    making.exit_if(making.bring_up_to_date(platform, selection))
 
 
 @app.command()
@@ -120,12 +122,12 @@ def backfill(
     home: Home = None,
 ) -> None:
     """Make everything of a model anew: its cells, and what is made from them."""
-    platform = _platform(home)
+    platform = making.platform(home)
     selection = _selection(platform, None, None, model)
     with screen.progress("making") as progress:
         outcome = platform.backfill(selection.models, progress=progress)
-    _tell_outcome(outcome.n_runs, outcome.failures)
-    _exit_if(outcome.failures)
+    making.tell_outcome(outcome.n_runs, outcome.failures)
+    making.exit_if(outcome.failures)
 
 
 @app.command()
@@ -134,7 +136,7 @@ def forget(
     home: Home = None,
 ) -> None:
     """Forget imported files, and all that came of them and of nothing else."""
-    platform = _platform(home)
+    platform = making.platform(home)
     registry = platform.resources["registry"]
     known = {source.uri: source.source_id for source in registry.sources()}
     for path in paths:
@@ -145,7 +147,7 @@ def forget(
                 "lists them"
             )
         registry.forget(known[uri])
-    _exit_if(_bring_up_to_date(platform))
+    making.exit_if(making.bring_up_to_date(platform))
 
 
 @app.command()
@@ -156,7 +158,7 @@ def query(
     limit: Annotated[int, typer.Option(help="Most rows of a table on screen.")] = 50,
 ) -> None:
     """Query the published tables, which are opened read-only."""
-    rows = _warehouse(home).query(sql)
+    rows = making.warehouse(home).query(sql)
     if output is Output.table:
         screen.show(rows.head(limit))
         if rows.height > limit:
@@ -190,7 +192,7 @@ def report(
     from skillmap_dagster.resources.home import home_folder
 
     file = output or home_folder(home) / "report.html"
-    html = html_report(_warehouse(home).query)
+    html = html_report(making.warehouse(home).query)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(html, "utf-8")
     screen.CONSOLE.print(f"{file}", soft_wrap=True)
@@ -203,7 +205,7 @@ def status(home: Home = None) -> None:
     """Say what is there: benchmarks, models, partitions, and what failed."""
     from skillmap_dagster.status import status as told
 
-    for title, rows in told(_platform(home)).items():
+    for title, rows in told(making.platform(home)).items():
         screen.show(rows, title=title)
 
 
@@ -215,7 +217,7 @@ def demo(
     from skillmap import starter
     from skillmap_dagster.importing import manifest_request, register
 
-    platform = _platform(home)
+    platform = making.platform(home)
     folder = starter.folder()
     with screen.progress("reading") as progress:
         registered = register(
@@ -229,12 +231,16 @@ def demo(
         # Three small benchmarks: a slice of a hundred items would be one of them.
         few = {"minimum_slice_items": _DEMO_SLICE_ITEMS}
         settings.write(settings.read().model_copy(update=few))
-    _exit_if(_bring_up_to_date(platform))
+    making.exit_if(making.bring_up_to_date(platform))
     _show_demo(home)
 
 
+app.command()(annotate)
+app.command()(evaluate)
 app.command()(route)
 app.command()(power)
+app.command()(probe)
+app.command()(verify)
 
 
 def main() -> None:
@@ -278,19 +284,6 @@ def _request(
     )
 
 
-def _platform(home: Path | None) -> "Platform":
-    from skillmap_dagster.resources.home import home_folder
-    from skillmap_dagster.runs import Platform
-
-    return Platform.at(home_folder(home))
-
-
-def _warehouse(home: Path | None):  # noqa: ANN202  its module is slow to import
-    from skillmap_dagster.resources.home import home_folder, home_resources
-
-    return home_resources(home_folder(home))["warehouse"]
-
-
 def _selection(
     platform: "Platform",
     select: list[str] | None,
@@ -320,17 +313,6 @@ def _selection(
     )
 
 
-def _bring_up_to_date(
-    platform: "Platform", selection: "Selection | None" = None
-) -> list[str]:
-    from skillmap_dagster.planning import EVERYTHING
-
-    with screen.progress("making") as progress:
-        outcome = platform.bring_up_to_date(selection or EVERYTHING, progress=progress)
-    _tell_outcome(outcome.n_runs, outcome.failures)
-    return outcome.failures
-
-
 def _tell_registered(registered: "Registered") -> None:
     screen.CONSOLE.print(
         f"{len(registered.new)} new, {len(registered.changed)} changed, "
@@ -338,15 +320,6 @@ def _tell_registered(registered: "Registered") -> None:
     )
     for skipped in registered.skipped:
         screen.ERRORS.print(f"passed over: {skipped}", markup=False, soft_wrap=True)
-
-
-def _tell_outcome(n_runs: int, failures: list[str]) -> None:
-    if not n_runs:
-        screen.CONSOLE.print("everything is up to date")
-        return
-    screen.CONSOLE.print(f"{n_runs} runs, {len(failures)} failures")
-    for failure in failures:
-        screen.ERRORS.print(failure, style="red", markup=False, soft_wrap=True)
 
 
 def _show_reports(reports: dict[str, pl.DataFrame]) -> None:
@@ -358,7 +331,7 @@ def _show_reports(reports: dict[str, pl.DataFrame]) -> None:
 
 
 def _show_demo(home: Path | None) -> None:
-    warehouse = _warehouse(home)
+    warehouse = making.warehouse(home)
     screen.show(
         warehouse.query(
             "select benchmark_id, model_id, n_items, accuracy, accuracy_low, "
@@ -382,8 +355,3 @@ def _show_demo(home: Path | None) -> None:
         "          dagster dev -w workspace.yaml",
         markup=False,
     )
-
-
-def _exit_if(failures: list[str]) -> None:
-    if failures:
-        raise SystemExit(1)

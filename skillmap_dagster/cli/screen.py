@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import polars as pl
 from rich.console import Console
@@ -15,6 +16,9 @@ from rich.progress import (
 )
 from rich.table import Table
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from skillmap.calls.progress import CallProgress
 
 # Piped output has no width of its own, and rich would cut it at 80.
 _PIPED_WIDTH = 160
@@ -49,6 +53,66 @@ def progress(title: str) -> Iterator[Callable[[str, int, int], None]]:
             bar.update(task, description=f"{title}: {shown}", completed=number, total=n)
 
         yield advance
+
+
+class CallScreen:
+    """Shows how far calls to language models are, with their rate and their cost.
+
+    Args:
+        bar: Where they are shown.
+        title: What is done.
+    """
+
+    def __init__(self, bar: Progress, title: str) -> None:
+        self._bar = bar
+        self._title = title
+        self._task = bar.add_task(title, total=None, facts="")
+
+    def beginning(self, what: str, number: int, n: int) -> None:
+        """What is asked about next."""
+        self._bar.reset(
+            self._task,
+            description=f"{self._title} {number + 1} of {n}: {what}",
+            total=None,
+            facts="",
+        )
+
+    def progress(self, now: "CallProgress") -> None:
+        """How far it is."""
+        facts = [
+            f"{now.calls_per_second:.1f}/s",
+            f"{now.tokens_per_second:,.0f} tokens/s",
+            f"{now.cost_usd:.4f} USD",
+        ]
+        if now.left_usd is not None:
+            facts.append(f"{now.left_usd:.4f} USD left")
+        if now.left_tokens is not None:
+            facts.append(f"{now.left_tokens:,} tokens left")
+        if now.n_errors:
+            facts.append(f"{now.n_errors} errors")
+        self._bar.update(
+            self._task,
+            completed=now.n_done,
+            total=now.n_calls,
+            facts=", ".join(facts),
+        )
+
+
+@contextmanager
+def calls(title: str) -> Iterator[CallScreen]:
+    """A bar for calls to language models, on the error stream."""
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[facts]}", markup=False),
+        TimeElapsedColumn(),
+    )
+    bar = Progress(
+        *columns, console=ERRORS, transient=True, disable=not ERRORS.is_terminal
+    )
+    with bar:
+        yield CallScreen(bar, title)
 
 
 def show(rows: pl.DataFrame, *, title: str | None = None) -> None:

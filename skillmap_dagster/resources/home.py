@@ -6,6 +6,7 @@ from typing import Any
 
 from skillmap_dagster.resources.embedder import Embedding
 from skillmap_dagster.resources.lake import Lake
+from skillmap_dagster.resources.language_models.models import LanguageModels
 from skillmap_dagster.resources.registry import Registry
 from skillmap_dagster.resources.settings import Settings
 from skillmap_dagster.resources.warehouse import Warehouse
@@ -26,5 +27,8 @@ def home_resources(home: Path) -> dict[str, Any]:
         "registry": Registry(folder=str(home / "registry"), cache=str(home / "cache")),
         "settings": Settings(file=str(home / "settings.yaml")),
         "embedding": Embedding(cache=str(home / "cache")),
+        "language_models": LanguageModels(
+            folder=str(home / "calls"), cache=str(home / "cache")
+        ),
         "warehouse": Warehouse(file=str(home / "skillmap.duckdb")),
     }

@@ -1,13 +1,23 @@
 """Choices that change the results, kept beside them in the home folder."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal, Self
 
 import dagster as dg
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from skillmap.errors import InvalidInputError
+from skillmap_dagster.resources.language_models.configuration import (
+    AnnotatorModel,
+    LanguageModel,
+    OfflineAnnotator,
+    Probing,
+    Responder,
+    Verification,
+)
+
+_Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class Route(BaseModel):
@@ -17,6 +27,13 @@ class Route(BaseModel):
         models: The candidates.
         benchmark: The benchmark, or None for all items.
         uses_text: Whether questions are embedded, for policies that look at them.
+        reads_responses: Whether a policy may ask one model first and read its
+            response before it decides on another; only if responses are stored.
+        reads_response_of: The model it asks first. Default: the best single one.
+        prices: What an item costs with each model, by name. Default: what the stored
+            responses did cost, or their tokens, where that is known.
+        cost_unit: What the prices are counted in.
+        n_splits: Splits into folds that the gains are the mean of.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -24,6 +41,27 @@ class Route(BaseModel):
     models: tuple[str, ...] = Field(min_length=2)
     benchmark: str | None = None
     uses_text: bool = False
+    reads_responses: bool = True
+    reads_response_of: str | None = None
+    prices: dict[str, _Price] = {}
+    cost_unit: Literal["usd", "tokens"] = "usd"
+    n_splits: int = Field(default=3, ge=1)
+
+    @model_validator(mode="after")
+    def _names_are_of_the_models(self) -> Self:
+        if self.prices and sorted(self.prices) != sorted(self.models):
+            raise ValueError(
+                f"prices: must name each of the models once, {sorted(self.models)}, "
+                f"got {sorted(self.prices)}"
+            )
+        if self.reads_response_of is not None and (
+            self.reads_response_of not in self.models
+        ):
+            raise ValueError(
+                f"reads_response_of: must be one of {sorted(self.models)}, got "
+                f"{self.reads_response_of!r}"
+            )
+        return self
 
 
 class AnalysisSettings(BaseModel):
@@ -39,6 +77,14 @@ class AnalysisSettings(BaseModel):
             method, to compare with.
         minimum_slice_items: Items that make a skill a slice, inclusive.
         routes: Sets of models that routing is evaluated on.
+        language_models: By name, the language models that may be asked.
+        responders: By name of the evaluated model, who answers items.
+        annotators: By name, who writes rationales and names skills.
+        verifiers: Language models that check skills.
+        verification: What they check.
+        probing: Who is probed with small questions; nobody if not given.
+        offline_annotator: How skills are found without a language model; not at all
+            if not given.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -49,6 +95,27 @@ class AnalysisSettings(BaseModel):
     clustering: Literal["average", "leader"] = "average"
     minimum_slice_items: int = Field(default=100, ge=1)
     routes: tuple[Route, ...] = ()
+    language_models: dict[str, LanguageModel] = {}
+    responders: dict[str, Responder] = {}
+    annotators: dict[str, AnnotatorModel] = {}
+    verifiers: tuple[str, ...] = ()
+    verification: Verification = Verification()
+    probing: Probing | None = None
+    offline_annotator: OfflineAnnotator | None = None
+
+    def language_model(self, name: str) -> LanguageModel:
+        """A configured language model.
+
+        Raises:
+            InvalidInputError: If none has this name.
+        """
+        if name not in self.language_models:
+            known = ", ".join(sorted(self.language_models)) or "none"
+            raise InvalidInputError(
+                f"settings: no language model {name!r} under `language_models`; there "
+                f"are: {known}"
+            )
+        return self.language_models[name]
 
 
 class Settings(dg.ConfigurableResource):

@@ -1,0 +1,1 @@
+"""Runs encoders: loads models and autoencoders, and encodes benchmarks by shards."""
