@@ -1,58 +1,39 @@
-from pathlib import Path
+import hashlib
+import json
 
 import pytest
 
-from scripts.record_starter_responses import BATCH_SIZE, MODES, batches, read_items
-from scripts.starter_prompts import chat_about, read_prompt
-from skillmap.errors import ParseError
-
-PROMPTS = Path(__file__).parents[2] / "scripts" / "prompts"
-CHOICE = {"question": "Is it {new}?", "choices": ["yes", "no"]}
-NUMBER = {"question": "How many?"}
-
-
-def written(folder: Path, text: str) -> Path:
-    path = folder / "prompt.txt"
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def test_a_question_takes_its_place_with_its_options(tmp_path: Path) -> None:
-    path = written(
-        tmp_path,
-        "# choice\n## user\nAsk: {question}\n## assistant\nAnswer:\n"
-        "# number\n## user\n{question}\n",
-    )
-
-    prompt = read_prompt(path)
-
-    assert chat_about(CHOICE, prompt) == [
-        {"role": "user", "content": "Ask: Is it {new}?\n- yes\n- no"},
-        {"role": "assistant", "content": "Answer:"},
-    ]
-    assert chat_about(NUMBER, prompt) == [{"role": "user", "content": "How many?"}]
-
-
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("# choice\n## user\n{question}\n", "'number' must hold {question} once"),
-        (
-            "# choice\n## user\n{question} {question}\n# number\n## user\n{question}\n",
-            "'choice' must hold {question} once, has it 2 times",
-        ),
-    ],
+from scripts.record_starter_responses import (
+    BATCH_SIZE,
+    MODES,
+    Mode,
+    batches,
+    chat_about,
+    read_items,
 )
-def test_a_prompt_without_a_place_is_refused(
-    tmp_path: Path, text: str, fault: str
-) -> None:
-    with pytest.raises(ParseError, match=fault):
-        read_prompt(written(tmp_path, text))
+
+# Chats of the recorded responses, hashed when they were recorded.
+RECORDED = {
+    "direct": "f1cd6ae7bfc8c041f063f44d4ff98b78304b402029992a6b6c913c0d0af2ad9e",
+    "few_shot": "06bd4a870b465213d65a98b7d2bbc9c5d5f300bc2f42cf4458c4e068abe142aa",
+    "step_by_step": "df679b14b731d6a28704e4358ab578b95b6edadd31ca4b40135dfee6f1c88a91",
+}
 
 
-@pytest.mark.parametrize("name", [mode.name for mode in MODES])
-def test_no_item_is_given_away_as_an_example(name: str) -> None:
-    text = (PROMPTS / f"{name}.txt").read_text(encoding="utf-8")
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
+def test_the_chats_are_those_that_were_answered(mode: Mode) -> None:
+    chats = [chat_about(item, mode.prompt) for item in read_items()]
+
+    told = json.dumps(chats).encode()
+
+    assert hashlib.sha256(told).hexdigest() == RECORDED[mode.name]
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
+def test_no_item_is_given_away_as_an_example(mode: Mode) -> None:
+    text = "\n".join(
+        turn.content for part in mode.prompt.parts.values() for turn in part
+    )
 
     assert [item["item_id"] for item in read_items() if item["question"] in text] == []
 
