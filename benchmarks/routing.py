@@ -23,9 +23,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from skillmap.embedding.minilm import MiniLM
-from skillmap.routing.costs import cost_frontier
 from skillmap.routing.evaluation import default_policies, route_evaluation
 from skillmap.routing.evidence import Labels, RoutingItems, routing_items
+from skillmap.routing.frontier import routing_frontier
 from skillmap.routing.membership import membership
 from skillmap.routing.policies import PublishedPolicy
 from skillmap.routing.published import (
@@ -33,6 +33,8 @@ from skillmap.routing.published import (
     leave_one_out_scores,
     slice_sums,
 )
+from skillmap.routing.rationale_policy import RationalePolicy
+from skillmap.routing.responses import ModelResponses, model_responses
 from skillmap.routing.skill_policy import SkillPolicy
 
 Result = TypeVar("Result")
@@ -67,6 +69,12 @@ def measure_gain(options: argparse.Namespace) -> None:
         *default_policies(items),
         SkillPolicy(("category", "origin"), "skill_without_text"),
         SkillPolicy(("text",), "text_only"),
+        *(
+            RationalePolicy(reads=model, name=f"reads:{model}")
+            for model in items.responses
+        ),
+        RationalePolicy(kinds=("category", "origin"), name="rationale_without_text"),
+        RationalePolicy(kinds=(), name="rationale_only"),
     ]
     alone = replace(items, related_scores=None)
     seeds = range(options.seeds)
@@ -78,23 +86,23 @@ def measure_gain(options: argparse.Namespace) -> None:
         )
         print(f"{name}: {seconds:.0f} CPU-s for {options.seeds} splits, in points")
         columns = pl.selectors.starts_with("accuracy", "gain") * 100
-        print(found.policies.select("policy", "n_items", columns.round(2)))
-        if items.costs is not None:
-            rows = items.is_common
-            frontier = cost_frontier(
-                found.expected["skill"],
-                items.scores[rows],
-                items.costs[rows],
-                n_prices=9,
+        print(
+            found.policies.select(
+                "policy", "reads_response_of", "n_items", columns.round(2)
             )
-            print(frontier.filter(~pl.col("is_dominated")))
+        )
+        if items.costs is not None:
+            frontier = routing_frontier(some, found, n_prices=9)
+            print(frontier.filter(~pl.col("is_dominated")).drop("candidate_models"))
     if "skill" in items.labels:
         choice = published_choices(items)
         accuracy = items.scores[np.arange(len(choice)), choice].mean()
         print(f"the paper's rule as released, not cross-fitted: {accuracy:.4f}")
-    fit = SkillPolicy().fit(items, np.arange(100, len(items.item_ids)))
-    for words in fit.explanations(items, np.arange(3))["words"]:
-        print("  ", words)
+    for policy in (SkillPolicy(), RationalePolicy()):
+        print(f"why, by the policy {policy.name}:")
+        fit = policy.fit(items, np.arange(100, len(items.item_ids)))
+        for words in fit.explanations(items, np.arange(3))["words"]:
+            print("  ", words)
 
 
 def stored_items(options: argparse.Namespace) -> RoutingItems:
@@ -113,6 +121,11 @@ def stored_items(options: argparse.Namespace) -> RoutingItems:
                 "core.slice_items",
             )
         )
+        responses = connection.execute(
+            "select r.* from core.responses r join core.eval_runs using (eval_run_id) "
+            "where is_primary and r.benchmark_id = $benchmark and epoch = 0",
+            own,
+        ).pl()
     others = scores["model_id"].unique().sort().to_list()
     found = routing_items(
         scores,
@@ -123,12 +136,27 @@ def stored_items(options: argparse.Namespace) -> RoutingItems:
         related_model_ids=[model for model in others if model not in models],
         include_drifted=not options.leave_out_drifted,
     )
+    found = replace(found, responses=with_text(found, responses))
     if options.costs:
         costs = np.array([float(cost) for cost in options.costs.split(",")])
         found = replace(found, costs=np.tile(costs, (len(found.item_ids), 1)))
     if options.vectors is None:
         return found
     return replace(found, vectors=stored_vectors(found, items, options.vectors))
+
+
+def with_text(
+    found: RoutingItems, responses: pl.DataFrame
+) -> dict[str, ModelResponses]:
+    """Responses of the candidates that have any text."""
+    parts = responses.filter(pl.col("response").is_not_null()).partition_by(
+        "model_id", as_dict=True
+    )
+    return {
+        model: model_responses(found.item_ids, parts[(model,)])
+        for model in found.model_ids
+        if (model,) in parts
+    }
 
 
 def stored_vectors(

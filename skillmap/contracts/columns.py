@@ -138,9 +138,24 @@ def place(name: str, description: str, *, nullable: bool = False) -> Column:
     )
 
 
-def one_of(name: str, description: str, allowed: tuple[str, ...]) -> Column:
+def one_of(
+    name: str, description: str, allowed: tuple[str, ...], *, nullable: bool = False
+) -> Column:
     """A column that holds one of a few words."""
-    return Column(name=name, type="varchar", description=description, allowed=allowed)
+    return Column(
+        name=name,
+        type="varchar",
+        description=description,
+        nullable=nullable,
+        allowed=allowed,
+    )
+
+
+def amount(name: str, description: str, *, nullable: bool = False) -> Column:
+    """A column of numbers from 0, such as costs."""
+    return Column(
+        name=name, type="double", description=description, nullable=nullable, minimum=0
+    )
 
 
 def fraction(name: str, description: str, *, nullable: bool = False) -> Column:

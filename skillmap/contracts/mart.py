@@ -14,7 +14,6 @@ from skillmap.contracts.columns import (
     fraction,
     one_of,
     text,
-    texts,
 )
 from skillmap.contracts.table import Column, Table
 
@@ -327,44 +326,5 @@ EXTRACTION_SENSITIVITY = Table(
         difference("difference_source", "Accuracy of the first less the second's."),
         difference("difference_reextracted", "The same by our reading."),
         flag("is_swapped", "Whether the readings put the models in opposite order."),
-    ),
-)
-
-ROUTING_EVALUATION = Table(
-    schema="mart",
-    name="routing_evaluation",
-    grain="set of candidate models, scope and policy",
-    description="What each way to choose a model for an item would have gained over "
-    "the best single model, on items that it has not learned from. Folds do not part "
-    "duplicates.",
-    primary_key=("candidate_models", "scope", "policy"),
-    keyed_in_duckdb=False,
-    columns=(
-        texts("candidate_models", "The models to choose from, sorted."),
-        text("scope", "The benchmark, or 'all'."),
-        text(
-            "policy",
-            "The way to choose: a model's name for that model always, best_single, "
-            "random, category, knn, paper, skill, oracle and variants.",
-        ),
-        count("n_items", "Items that every candidate has a score on."),
-        count("n_groups", "Independent groups of those items."),
-        fraction("accuracy", "Mean score of the chosen models.", nullable=True),
-        fraction("accuracy_low", "Lower 95 % bound.", nullable=True),
-        fraction("accuracy_high", "Upper 95 % bound.", nullable=True),
-        difference(
-            "gain",
-            "Accuracy less that of the best single model, chosen within the fold.",
-            nullable=True,
-        ),
-        difference("gain_low", "Lower 95 % bound, paired.", nullable=True),
-        difference("gain_high", "Upper 95 % bound, paired.", nullable=True),
-        difference(
-            "gain_over_category",
-            "Accuracy less that of choosing by the benchmark's own category.",
-            nullable=True,
-        ),
-        difference("gain_over_category_low", "Lower 95 % bound.", nullable=True),
-        difference("gain_over_category_high", "Upper 95 % bound.", nullable=True),
     ),
 )

@@ -3,7 +3,6 @@
 from typing import Final, NamedTuple
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from skillmap.errors import InvalidInputError
@@ -12,6 +11,10 @@ from skillmap.routing.published import first_best
 
 # A budget met to this share of itself is met.
 _TOLERANCE: Final = 1e-9
+
+
+# In place of a candidate whose response was read: none was.
+NOTHING_READ: Final = -1
 
 
 class BudgetChoice(NamedTuple):
@@ -26,6 +29,37 @@ class BudgetChoice(NamedTuple):
     choices: NDArray[np.int64]
     price_of_quality: float
     mean_cost: float
+
+
+def call_costs(costs: Floats, reads: NDArray[np.int64]) -> Floats:
+    """What choosing each model costs when another was asked before.
+
+    The one asked first is paid for on every item; its answer is then in hand, so
+    keeping it costs nothing more.
+
+    Args:
+        costs: Of one call of each model, shape ``(n_items, n_models)``.
+        reads: Column of the model asked first, `NOTHING_READ` where none was.
+
+    Returns:
+        Shape of ``costs``.
+
+    Examples:
+        >>> call_costs(np.array([[1.0, 3.0], [1.0, 3.0]]), np.array([0, -1]))
+        array([[1., 4.],
+               [1., 3.]])
+    """
+    is_read = reads >= 0
+    at = np.flatnonzero(is_read)
+    total = costs.copy()
+    total[at] += costs[at, reads[at], np.newaxis]
+    total[at, reads[at]] = costs[at, reads[at]]
+    return total
+
+
+def usual_costs(costs: Floats) -> Floats:
+    """Each model's mean cost, for every item: what is known before a call is made."""
+    return np.tile(costs.mean(axis=0), (len(costs), 1))
 
 
 def cost_aware_choices(
@@ -107,22 +141,18 @@ def choices_within_budget(
     return _at_price(expected, costs, float(prices[low]))
 
 
-def cost_frontier(
-    expected: Floats, scores: Floats, costs: Floats, *, n_prices: int = 41
-) -> pl.DataFrame:
-    """Accuracy and mean cost at a sweep of prices of quality.
+def frontier_choices(
+    expected: Floats, costs: Floats, *, n_prices: int = 41
+) -> list[BudgetChoice]:
+    """Choices at a sweep of prices of quality, from none to any.
 
     Args:
         expected: Cross-fitted expected scores, shape ``(n_items, n_models)``.
-        scores: What the models then got, of the same shape.
         costs: Of the same shape.
-        n_prices: At most so many points, the ends included; at least 2.
+        n_prices: At most so many, the ends included; at least 2.
 
     Returns:
-        One row per distinct set of choices met, the dearest first:
-        ``price_of_quality`` (infinite for the cheapest), ``mean_cost``, ``accuracy``,
-        ``n_items`` and ``is_dominated``: whether another row is as good for less, or
-        better for as much.
+        The dearest first; the last at an infinite price, with the cheapest models.
 
     Raises:
         InvalidInputError: As `cost_aware_choices`.
@@ -132,21 +162,27 @@ def cost_frontier(
     places = np.linspace(0, len(turning) - 1, max(n_prices - 2, 0))
     inner = turning[places.round().astype(np.intp)] if turning.size else turning
     prices = np.concatenate([[0.0], inner, [np.inf]])
-    at = np.arange(len(expected))
-    points = [_at_price(expected, costs, float(price)) for price in np.unique(prices)]
-    frame = pl.DataFrame(
-        {
-            "price_of_quality": [point.price_of_quality for point in points],
-            "mean_cost": [point.mean_cost for point in points],
-            "accuracy": [_mean(scores[at, point.choices]) for point in points],
-            "n_items": [len(expected)] * len(points),
-        }
-    ).unique(["mean_cost", "accuracy"], keep="first", maintain_order=True)
-    cost, accuracy = (frame[name].to_numpy() for name in ("mean_cost", "accuracy"))
-    is_better = (accuracy > accuracy[:, np.newaxis]) & (cost <= cost[:, np.newaxis])
-    is_cheaper = (accuracy >= accuracy[:, np.newaxis]) & (cost < cost[:, np.newaxis])
-    is_dominated = np.asarray((is_better | is_cheaper).any(axis=1))
-    return frame.with_columns(is_dominated=pl.Series(is_dominated))
+    return [_at_price(expected, costs, float(price)) for price in np.unique(prices)]
+
+
+def is_dominated(mean_cost: Floats, accuracy: Floats) -> NDArray[np.bool_]:
+    """Whether another point is as good for less, or better for as much.
+
+    Args:
+        mean_cost: Of each point, shape ``(n_points,)``.
+        accuracy: Of the same shape.
+
+    Examples:
+        >>> is_dominated(np.array([2.0, 1.0]), np.array([0.6, 0.6])).tolist()
+        [True, False]
+    """
+    is_better = (accuracy > accuracy[:, np.newaxis]) & (
+        mean_cost <= mean_cost[:, np.newaxis]
+    )
+    is_cheaper = (accuracy >= accuracy[:, np.newaxis]) & (
+        mean_cost < mean_cost[:, np.newaxis]
+    )
+    return np.asarray((is_better | is_cheaper).any(axis=1))
 
 
 def _at_price(expected: Floats, costs: Floats, price: float) -> BudgetChoice:

@@ -2,15 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from functools import cached_property
+from typing import Final
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
-from scipy.special import stdtrit  # pyright: ignore[reportMissingTypeStubs]
 
 from skillmap.errors import InvalidInputError
-from skillmap.metrics.intervals import Floats, wilson_interval
+from skillmap.metrics.intervals import Floats
+from skillmap.routing.costs import NOTHING_READ, call_costs
+from skillmap.routing.estimates import accuracy_columns, gain_columns, group_codes
 from skillmap.routing.evidence import RoutingItems
 from skillmap.routing.folds import group_folds
 from skillmap.routing.membership import Integers
@@ -23,9 +24,11 @@ from skillmap.routing.policies import (
     SingleModelPolicy,
 )
 from skillmap.routing.published import Weighting, first_best
+from skillmap.routing.rationale_policy import RationaleFit, RationalePolicy
 from skillmap.routing.skill_policy import SkillPolicy
 
-_BASELINE: Final = "best_single"
+# Name of the policy that gains are over.
+BASELINE: Final = "best_single"
 _CATEGORY: Final = "category"
 
 
@@ -38,17 +41,20 @@ class RoutingEvaluation:
             ``n_items``, ``n_groups``, ``n_splits``, ``accuracy`` with
             ``accuracy_low`` and ``accuracy_high``, ``gain`` over the best single model
             and ``gain_over_category``, each with ``_low`` and ``_high``,
-            ``gain_lowest_split`` and ``gain_highest_split``, and ``mean_cost``. Null
-            where there is no such number.
+            ``gain_lowest_split`` and ``gain_highest_split``, ``reads_response_of`` by
+            name, and ``mean_cost`` of all calls. Null where there is no such number.
         choices: One row per split, policy that chooses and item: ``seed``, ``fold``,
             ``policy``, ``item_id``, ``model_id``.
         expected: Expected scores by policy on the first split, each of shape
             ``(n_common_items, n_models)``: what a cost is weighed against.
+        reads: By policy on the first split, the place of the candidate whose response
+            to each item was read before choosing; `NOTHING_READ` where none was.
     """
 
     policies: pl.DataFrame
     choices: pl.DataFrame
     expected: dict[str, Floats]
+    reads: dict[str, Integers]
 
 
 def default_policies(items: RoutingItems) -> tuple[RoutingPolicy, ...]:
@@ -60,7 +66,10 @@ def default_policies(items: RoutingItems) -> tuple[RoutingPolicy, ...]:
         policies.append(NeighbourPolicy())
     if "skill" in items.labels:
         policies += [PublishedPolicy(), PublishedPolicy(Weighting.UNIFORM)]
-    return (*policies, SkillPolicy())
+    policies.append(SkillPolicy())
+    if items.responses:
+        policies.append(RationalePolicy())
+    return tuple(policies)
 
 
 def route_evaluation(
@@ -97,32 +106,42 @@ def route_evaluation(
     """
     compared = _compared(items, policies, seeds)
     common = np.flatnonzero(items.is_common).astype(np.int64)
-    scores = items.scores[common]
-    outcomes: dict[str, list[Floats]] = {policy.name: [] for policy in compared}
-    costs: dict[str, list[Floats]] = {policy.name: [] for policy in compared}
+    results: dict[str, list[_Split]] = {policy.name: [] for policy in compared}
     chosen: list[pl.DataFrame] = []
-    first: dict[str, Floats] = {}
-    at = np.arange(len(common))
     for seed in seeds:
         folds = group_folds(items.groups, n_folds=n_folds, seed=seed)
         for policy in compared:
-            expected = _cross_fitted(items, policy, folds, common, n_folds)
-            first.setdefault(policy.name, expected)
-            choice = first_best(expected)
-            outcomes[policy.name].append(scores[at, choice])
-            if items.costs is not None:
-                costs[policy.name].append(items.costs[common][at, choice])
+            split = _cross_fitted(items, policy, folds, common, n_folds)
+            results[policy.name].append(split)
             chosen.append(
-                _choices(items, policy.name, seed, folds[common], common, choice)
+                _choices(items, policy.name, seed, folds[common], common, split.choice)
             )
-    summary = _Summary(
-        items,
-        {name: np.stack(values) for name, values in outcomes.items()},
-        {name: np.stack(values) for name, values in costs.items() if values},
-        common,
-        confidence_level,
+    summary = _Summary(items, results, common, confidence_level)
+    return RoutingEvaluation(
+        summary.table(),
+        pl.concat(chosen),
+        {name: splits[0].expected for name, splits in results.items()},
+        {name: splits[0].reads for name, splits in results.items()},
     )
-    return RoutingEvaluation(summary.table(), pl.concat(chosen), first)
+
+
+@dataclass(frozen=True, eq=False)
+class _Split:
+    """What a policy expected and chose on one split, and whose response it read."""
+
+    expected: Floats
+    reads: Integers
+
+    @cached_property
+    def choice(self) -> Integers:
+        return first_best(self.expected)
+
+
+def models_read(items: RoutingItems, *reads: Integers) -> str | None:
+    """Candidates whose responses were read anywhere, by name; None if none was."""
+    places = {int(place) for some in reads for place in np.unique(some)}
+    names = sorted(items.model_ids[place] for place in places if place >= 0)
+    return ", ".join(names) or None
 
 
 def _compared(
@@ -147,14 +166,17 @@ def _cross_fitted(
     folds: Integers,
     common: Integers,
     n_folds: int,
-) -> Floats:
+) -> _Split:
     expected = np.full((len(common), len(items.model_ids)), np.nan)
+    reads = np.full(len(common), NOTHING_READ)
     for fold in range(n_folds):
         asked = np.flatnonzero(folds[common] == fold)
         if asked.size:
             fitted = policy.fit(items, np.flatnonzero(folds != fold).astype(np.int64))
             expected[asked] = fitted.expected_scores(items, common[asked])
-    return expected
+            if isinstance(fitted, RationaleFit) and fitted.reads is not None:
+                reads[asked] = items.model_ids.index(fitted.reads)
+    return _Split(expected, reads)
 
 
 def _choices(
@@ -179,132 +201,99 @@ def _choices(
 
 @dataclass(frozen=True, eq=False)
 class _Summary:
-    """Outcomes of all policies, each of shape ``(n_splits, n_common_items)``."""
+    """What became of all policies on each split."""
 
     items: RoutingItems
-    outcomes: dict[str, NDArray[np.float64]]
-    costs: dict[str, NDArray[np.float64]]
+    results: dict[str, list[_Split]]
     common: Integers
     confidence_level: float
 
     def table(self) -> pl.DataFrame:
         scores = self.items.scores[self.common]
-        everything = {
-            **self.outcomes,
-            "random": scores.mean(axis=1)[np.newaxis],
-            "oracle": scores.max(axis=1)[np.newaxis],
+        at = np.arange(len(self.common))
+        outcomes = {
+            name: np.stack([scores[at, split.choice] for split in splits])
+            for name, splits in self.results.items()
         }
-        rows = [self._row(name, everything[name]) for name in everything]
-        return pl.DataFrame(rows, schema=_SCHEMA)
-
-    def _row(self, name: str, outcome: NDArray[np.float64]) -> dict[str, object]:
-        groups = self._group_codes
-        gains = outcome - self.outcomes[_BASELINE]
-        by_split = gains.mean(axis=1) if self.common.size else np.zeros(0)
-        over_category = (
-            outcome - self.outcomes[_CATEGORY] if _CATEGORY in self.outcomes else None
+        outcomes["random"] = scores.mean(axis=1)[np.newaxis]
+        outcomes["oracle"] = scores.max(axis=1)[np.newaxis]
+        # Of each policy and item, the mean over the splits.
+        means = np.stack([some.mean(axis=0) for some in outcomes.values()], axis=1)
+        names = list(outcomes)
+        groups = group_codes(self.items.groups[self.common])
+        level = self.confidence_level
+        best = means[:, [names.index(BASELINE)]]
+        by_category = (
+            means[:, [names.index(_CATEGORY)]]
+            if _CATEGORY in outcomes
+            else np.full_like(best, np.nan)
         )
-        n_groups = int(groups.max(initial=-1)) + 1
-        return {
-            "candidate_models": sorted(self.items.model_ids),
-            "policy": name,
-            "n_items": len(self.common),
-            "n_groups": n_groups,
-            "n_splits": len(self.outcomes[_BASELINE]),
-            **self._accuracy(outcome.mean(axis=0), groups),
-            **self._interval("gain", gains, groups),
-            **self._interval("gain_over_category", over_category, groups),
-            "gain_lowest_split": by_split.min() if by_split.size else None,
-            "gain_highest_split": by_split.max() if by_split.size else None,
-            "mean_cost": self._mean_cost(name),
+        by_split = [
+            self._by_split(some, outcomes[BASELINE]) for some in outcomes.values()
+        ]
+        columns = {
+            "candidate_models": [sorted(self.items.model_ids)] * len(names),
+            "policy": names,
+            "n_items": [len(self.common)] * len(names),
+            "n_groups": [int(groups.max(initial=-1)) + 1] * len(names),
+            "n_splits": [len(self.results[BASELINE])] * len(names),
+            **accuracy_columns(means, groups, confidence_level=level),
+            **gain_columns("gain", means - best, groups, confidence_level=level),
+            **gain_columns(
+                "gain_over_category",
+                means - by_category,
+                groups,
+                confidence_level=level,
+            ),
+            "gain_lowest_split": [low for low, _ in by_split],
+            "gain_highest_split": [high for _, high in by_split],
+            "reads_response_of": [
+                models_read(
+                    self.items, *(split.reads for split in self.results.get(name, []))
+                )
+                for name in names
+            ],
+            "mean_cost": [self._mean_cost(name) for name in names],
         }
+        return (
+            pl.DataFrame(columns, nan_to_null=True)
+            .select(_SCHEMA.keys())
+            .cast(dict(_SCHEMA))  # pyright: ignore[reportArgumentType]
+        )
 
-    @property
-    def _group_codes(self) -> Integers:
-        names = self.items.groups[self.common]
-        places = names.unique().sort().search_sorted(names)
-        return places.to_numpy().astype(np.int64)
+    def _by_split(self, outcome: Floats, baseline: Floats) -> tuple[float, float]:
+        if not self.common.size:
+            return float("nan"), float("nan")
+        gains = (outcome - baseline).mean(axis=1)
+        return float(gains.min()), float(gains.max())
 
     def _mean_cost(self, name: str) -> float | None:
-        if name in self.costs and self.common.size:
-            return float(self.costs[name].mean())
-        if name == "random" and self.items.costs is not None and self.common.size:
-            return float(self.items.costs[self.common].mean())
-        return None
-
-    def _accuracy(self, outcome: Floats, groups: Integers) -> dict[str, float | None]:
-        names = ("accuracy", "accuracy_low", "accuracy_high")
-        n = len(outcome)
-        if not n:
-            return dict.fromkeys(names)
-        mean = float(outcome.mean())
-        naive = outcome.var() / n
-        clustered = clustered_error(outcome, groups) ** 2
-        # With no variance, or no second group, there is no sign of dependence.
-        inflation = clustered / naive if naive > 0 and np.isfinite(clustered) else 1.0
-        n_effective = n / max(inflation, 1.0)
-        low, high = wilson_interval(
-            np.array([mean * n_effective]),
-            np.array([n_effective]),
-            confidence_level=self.confidence_level,
+        if self.items.costs is None or not self.common.size or name == "oracle":
+            return None
+        costs = self.items.costs[self.common]
+        if name == "random":
+            return float(costs.mean())
+        at = np.arange(len(costs))
+        return float(
+            np.mean(
+                [
+                    call_costs(costs, split.reads)[at, split.choice]
+                    for split in self.results[name]
+                ]
+            )
         )
-        values = (mean, float(low[0]), float(high[0]))
-        return dict(zip(names, values, strict=True))
-
-    def _interval(
-        self, name: str, gains: NDArray[np.float64] | None, groups: Integers
-    ) -> dict[str, float | None]:
-        names = (name, f"{name}_low", f"{name}_high")
-        if gains is None or not self.common.size:
-            return dict.fromkeys(names)
-        mean = gains.mean(axis=0)
-        half = clustered_error(mean, groups) * _t_quantile(
-            self.confidence_level, int(groups.max()) + 1
-        )
-        centre = float(mean.mean())
-        bounds = (centre - half, centre + half) if np.isfinite(half) else (None, None)
-        return dict(zip(names, (centre, *bounds), strict=True))
-
-
-def clustered_error(values: Floats, groups: Integers) -> float:
-    """Standard error of a mean whose values depend on each other within groups.
-
-    Args:
-        values: Shape ``(n_items,)``.
-        groups: Codes from 0, shape ``(n_items,)``.
-
-    Returns:
-        The error; NaN for fewer than two groups, which tell nothing about it.
-
-    Examples:
-        >>> round(clustered_error(np.array([1.0, 0, 1, 0]), np.arange(4)), 4)
-        0.2887
-    """
-    n_groups = int(groups.max(initial=-1)) + 1
-    if n_groups < 2:  # noqa: PLR2004 - a spread needs two
-        return float("nan")
-    sums = np.bincount(groups, values - values.mean(), minlength=n_groups)
-    variance = np.square(sums).sum() * n_groups / (n_groups - 1) / len(values) ** 2
-    return float(np.sqrt(variance))
-
-
-def _t_quantile(confidence_level: float, n_groups: int) -> float:
-    if not 0 < confidence_level < 1:
-        raise InvalidInputError(
-            f"confidence_level must be between 0 and 1, got {confidence_level}"
-        )
-    quantile = cast("float", stdtrit(max(n_groups - 1, 1), 0.5 + confidence_level / 2))
-    return float(quantile)
 
 
 _NUMBERS: Final = (
     *("accuracy", "accuracy_low", "accuracy_high", "gain", "gain_low", "gain_high"),
     *("gain_over_category", "gain_over_category_low", "gain_over_category_high"),
-    *("gain_lowest_split", "gain_highest_split", "mean_cost"),
+    *("gain_lowest_split", "gain_highest_split"),
 )
 _SCHEMA: Final[dict[str, pl.DataType]] = {
     "candidate_models": pl.List(pl.String()),
     "policy": pl.String(),
     **dict.fromkeys(("n_items", "n_groups", "n_splits"), pl.Int64()),
     **dict.fromkeys(_NUMBERS, pl.Float64()),
+    "reads_response_of": pl.String(),
+    "mean_cost": pl.Float64(),
 }

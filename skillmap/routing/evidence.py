@@ -1,8 +1,8 @@
 """What is known when an item is routed: labels and text, and who got what right."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import polars as pl
@@ -12,6 +12,9 @@ from scipy.sparse import csr_array  # pyright: ignore[reportMissingTypeStubs]
 from skillmap.errors import InvalidInputError
 from skillmap.metrics.intervals import Floats
 from skillmap.routing.membership import Integers, membership
+
+if TYPE_CHECKING:
+    from skillmap.routing.responses import ModelResponses
 
 # Kinds of label that the columns of core.items give, under the columns' names.
 ITEM_LABELS: Final = ("category", "origin")
@@ -31,6 +34,19 @@ class Labels:
 
 
 @dataclass(frozen=True, eq=False)
+class Block:
+    """One kind of evidence in numbers, beside the labels and the text.
+
+    Attributes:
+        names: One name a column, empty where a column has none of its own.
+        values: Shape ``(n_items, n_columns)``.
+    """
+
+    names: tuple[str, ...]
+    values: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class RoutingItems:
     """Items with the candidates' scores and all that a policy may look at.
 
@@ -44,6 +60,9 @@ class RoutingItems:
         costs: Of each model on each item, shape ``(n_items, n_models)``.
         related_scores: Of other models, shape ``(n_items, n_related)``; looked at
             on the items learned from only.
+        responses: Responses of candidates by their name, for a policy that asks one
+            of them before it decides.
+        blocks: Further kinds of evidence by name, as a policy makes them.
     """
 
     item_ids: pl.Series
@@ -54,6 +73,10 @@ class RoutingItems:
     vectors: Floats | None = None
     costs: Floats | None = None
     related_scores: Floats | None = None
+    responses: dict[str, "ModelResponses"] = field(
+        default_factory=dict[str, "ModelResponses"]
+    )
+    blocks: dict[str, Block] = field(default_factory=dict[str, Block])
 
     @property
     def is_common(self) -> NDArray[np.bool_]:
@@ -74,8 +97,8 @@ def routing_items(
 ) -> RoutingItems:
     """Candidates' scores on their common items, lined up with what is known of them.
 
-    Text vectors and costs are rows of other sources: add them in the order of
-    ``item_ids`` by ``dataclasses.replace``.
+    Text vectors, responses and costs are rows of other sources: add them in the order
+    of ``item_ids`` by ``dataclasses.replace``.
 
     Args:
         item_scores: One row per model and item: ``model_id``, ``item_id``,

@@ -5,6 +5,7 @@ from typing import Final
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy.special import ndtri  # pyright: ignore[reportMissingTypeStubs]
 
 from skillmap.errors import InvalidInputError
@@ -20,8 +21,11 @@ from skillmap.routing.membership import (
 from skillmap.routing.policies import nearest
 from skillmap.routing.pooling import TEXT, PooledFit
 from skillmap.routing.published import first_best
+from skillmap.routing.response_columns import ResponseColumns, strongest_terms
 
 _N_NEIGHBOURS: Final = 20
+# Words, or marks of form, that are named of those a response has.
+_N_TERMS: Final = 3
 _SCHEMA: Final[dict[str, pl.DataType]] = {
     **dict.fromkeys(
         ("item_id", "model_id", "against_model_id", "evidence", "name"), pl.String()
@@ -39,6 +43,7 @@ def explanations(
     rows: Integers,
     *,
     confidence_level: float = 0.95,
+    columns: ResponseColumns | None = None,
 ) -> pl.DataFrame:
     """What speaks for the chosen model against the next best, piece by piece.
 
@@ -48,11 +53,13 @@ def explanations(
         learned: Rows learned from.
         rows: Rows to explain.
         confidence_level: Of the interval, two-sided, in (0, 1).
+        columns: How a response was read, if the fit has evidence of one.
 
     Returns:
         One row per item and piece of evidence: ``item_id``, ``model_id``,
-        ``against_model_id``, ``evidence`` (``overall``, a kind of label, ``text`` or
-        ``total``), ``name`` of the label, ``difference`` in expected score, of which
+        ``against_model_id``, ``evidence`` (``overall``, a kind of label, ``text``, a
+        kind of what a response says, or ``total``), ``name`` of the label or of what
+        counted most in the response, ``difference`` in expected score, of which
         the pieces add up to the total, ``difference_low`` and ``difference_high`` (of
         the total only), ``n_items`` learned from that bear on it, and ``words``.
         Rows are in the order given. No rows if there is but one candidate.
@@ -71,11 +78,13 @@ def explanations(
     rest = expected.copy()
     rest[np.arange(len(rows)), chosen] = -np.inf
     pieces = _Pieces(fit, items, learned, rows, chosen, rest.argmax(axis=1))
-    kinds = [kind for kind in fit.design.kinds if kind != TEXT]
+    kinds = [kind for kind in fit.design.kinds if kind in items.labels]
+    read = [kind for kind in fit.design.kinds if kind in items.blocks]
     found = [
         pieces.overall(),
         *(pieces.labels(kind) for kind in kinds),
         *([pieces.text()] if TEXT in fit.design.kinds else []),
+        *(pieces.response(kind, columns) for kind in read if columns),
         pieces.total(expected, confidence_level),
     ]
     return (
@@ -100,7 +109,8 @@ class _Pieces:
     def overall(self) -> pl.DataFrame:
         """What is expected of an item with average text and no label."""
         fit = self.fit
-        is_label = fit.design.kind_of != self._text_place
+        kinds = [kind in self.items.labels for kind in fit.design.kinds]
+        is_label = np.array([*kinds, False])[fit.design.kind_of]
         offset = (fit.centres[is_label] * fit.effects[is_label]).sum(axis=0)
         base = fit.relative.advantages - offset
         gap = base[self.chosen] - base[self.against]
@@ -119,8 +129,8 @@ class _Pieces:
 
     def labels(self, kind: str) -> pl.DataFrame:
         """Every label of the kind that an item has."""
-        design, labels = self.fit.design, self.items.labels[kind]
-        effects = self.fit.effects[design.kind_of == design.kinds.index(kind)]
+        labels = self.items.labels[kind]
+        effects = self.fit.effects[self._own(kind)]
         at, label = pairs(rows_of(labels.membership, self.rows))
         gap = effects[label, self.chosen[at]] - effects[label, self.against[at]]
         sizes = products(
@@ -149,12 +159,8 @@ class _Pieces:
         vectors = self.items.vectors
         if vectors is None:
             raise InvalidInputError("items: have no text vectors, but the fit has")
-        own = self.fit.design.kind_of == self._text_place
-        effects = self.fit.effects[own]
-        gaps = vectors[self.rows] @ effects
-        gaps -= (self.fit.centres[own] * effects).sum(axis=0)
         at = np.arange(len(self.rows))
-        gap = gaps[at, self.chosen] - gaps[at, self.against]
+        gap = self._gap(TEXT, vectors[self.rows])
         k = min(_N_NEIGHBOURS, len(self.learned))
         near = nearest(vectors[self.rows], vectors[self.learned], k)
         record = near @ np.nan_to_num(self.items.scores[self.learned])
@@ -174,6 +180,39 @@ class _Pieces:
                     "right",
                     "against_model_id",
                     "right_against",
+                )
+            )
+        )
+
+    def response(self, kind: str, columns: ResponseColumns) -> pl.DataFrame:
+        """What one side of the response adds, and what in it counts most."""
+        read = self.items.responses[columns.model_id]
+        effects = self.fit.effects[self._own(kind)]
+        told = strongest_terms(
+            columns.terms(read, self.rows)[kind],
+            effects[:, self.chosen] - effects[:, self.against],
+            n_terms=_N_TERMS,
+        )
+        is_read = read.is_known[self.rows]
+        what = f"{kind.removeprefix('response_')} of {columns.model_id}'s response"
+        frame = self._frame(
+            np.arange(len(self.rows)),
+            self._gap(kind, self.items.blocks[kind].values[self.rows]),
+            evidence=kind,
+            n_items=int(read.is_known[self.learned].sum()),
+        )
+        return (
+            frame.with_columns(name=told, is_read=pl.Series(is_read))
+            .filter("is_read")
+            .with_columns(
+                words=pl.format(
+                    "{}: {} (from {} responses; most by {})",
+                    pl.lit(what),
+                    _points(),
+                    "n_items",
+                    pl.when(pl.col("name") == "")
+                    .then(pl.lit("what it lacks"))
+                    .otherwise("name"),
                 )
             )
         )
@@ -203,10 +242,18 @@ class _Pieces:
             )
         )
 
-    @property
-    def _text_place(self) -> int:
-        kinds = self.fit.design.kinds
-        return kinds.index(TEXT) if TEXT in kinds else -1
+    def _own(self, kind: str) -> NDArray[np.bool_]:
+        """Which columns are of the kind."""
+        design = self.fit.design
+        return np.asarray(design.kind_of == design.kinds.index(kind))
+
+    def _gap(self, kind: str, values: Floats) -> Floats:
+        """What the columns of a kind add beyond their mean, chosen less the other."""
+        own = self._own(kind)
+        effects = self.fit.effects[own]
+        gaps = values @ effects - (self.fit.centres[own] * effects).sum(axis=0)
+        at = np.arange(len(self.rows))
+        return gaps[at, self.chosen] - gaps[at, self.against]
 
     def _frame(
         self, at: Integers, gap: Floats, *, evidence: str, n_items: int = 0

@@ -38,7 +38,7 @@ class Design:
     """Evidence as columns.
 
     Attributes:
-        kinds: Of the evidence, ``text`` last if there are vectors.
+        kinds: Of the evidence: labels, ``text`` for the vectors, and blocks.
         names: Of each column.
         kind_of: Place in ``kinds`` of each column, shape ``(n_columns,)``.
     """
@@ -49,12 +49,7 @@ class Design:
 
     def rows(self, items: RoutingItems, rows: Integers) -> Floats:
         """Values of the columns, shape ``(n_rows, n_columns)``."""
-        parts = [
-            items.vectors[rows]
-            if kind == TEXT and items.vectors is not None
-            else dense(rows_of(items.labels[kind].membership, rows))
-            for kind in self.kinds
-        ]
+        parts = [_values(items, kind, rows) for kind in self.kinds]
         return np.hstack([np.zeros((len(rows), 0)), *parts])
 
 
@@ -109,7 +104,8 @@ def fit_pooled(
     """Effects of the evidence on each model's advantage, in the rows given.
 
     Args:
-        items: With the labels of ``kinds`` and, if ``text`` is one, with vectors.
+        items: With the labels and blocks of ``kinds`` and, if ``text`` is one, with
+            vectors.
         rows: To learn from.
         kinds: Of evidence, any number.
 
@@ -259,6 +255,8 @@ def _design(items: RoutingItems, kinds: tuple[str, ...]) -> Design:
         if kind == TEXT:
             width = 0 if items.vectors is None else items.vectors.shape[1]
             names.append(("",) * width)
+        elif kind in items.blocks:
+            names.append(items.blocks[kind].names)
         else:
             names.append(items.labels[kind].names)
     return Design(
@@ -266,6 +264,14 @@ def _design(items: RoutingItems, kinds: tuple[str, ...]) -> Design:
         tuple(name for some in names for name in some),
         np.repeat(np.arange(len(kinds)), [len(some) for some in names]),
     )
+
+
+def _values(items: RoutingItems, kind: str, rows: Integers) -> Floats:
+    if kind == TEXT and items.vectors is not None:
+        return items.vectors[rows]
+    if kind in items.blocks:
+        return items.blocks[kind].values[rows]
+    return dense(rows_of(items.labels[kind].membership, rows))
 
 
 def _mean(design: Design, items: RoutingItems, rows: Integers) -> Floats:

@@ -9,9 +9,13 @@ from numpy.testing import assert_array_equal
 from skillmap.errors import InvalidInputError
 from skillmap.metrics.intervals import Floats
 from skillmap.routing.costs import (
+    NOTHING_READ,
+    call_costs,
     choices_within_budget,
     cost_aware_choices,
-    cost_frontier,
+    frontier_choices,
+    is_dominated,
+    usual_costs,
 )
 
 
@@ -94,29 +98,41 @@ def test_no_items_cost_nothing() -> None:
     nothing = np.zeros((0, 2))
 
     assert choices_within_budget(nothing, nothing, budget=0.0).mean_cost == 0
-    assert cost_frontier(nothing, nothing, nothing)["n_items"].to_list() == [0]
 
 
-def test_the_frontier_runs_from_the_best_to_the_cheapest() -> None:
+def test_the_sweep_runs_from_the_best_to_the_cheapest() -> None:
     expected, costs = world(400)
 
-    found = cost_frontier(expected, expected, costs, n_prices=9)
+    found = frontier_choices(expected, costs, n_prices=9)
 
-    assert found["mean_cost"].is_sorted(descending=True)
-    assert found["accuracy"][0] == expected.max(axis=1).mean()
-    assert found["mean_cost"][-1] == costs.min(axis=1).mean()
+    assert len(found) == 9
+    assert_array_equal(found[0].choices, expected.argmax(axis=1))
+    assert_array_equal(found[-1].choices, costs.argmin(axis=1))
+    spent = np.array([point.mean_cost for point in found])
+    assert (np.diff(spent) <= 0).all()
     # What was expected is what was got, so no point is worse than another.
-    assert not found["is_dominated"].any()
-    # The last turning point leads to the cheapest as well.
-    assert found.height == 8
+    got = np.array([expected[np.arange(400), point.choices].mean() for point in found])
+    _, first = np.unique(spent, return_index=True)
+    assert not is_dominated(spent[first], got[first]).any()
 
 
 def test_a_point_that_is_worse_for_more_is_dominated() -> None:
-    expected = np.array([[0.9, 0.1]])
+    found = is_dominated(np.array([2.0, 1.0, 1.0]), np.array([0.1, 0.9, 0.9]))
 
-    found = cost_frontier(expected, 1 - expected, np.array([[2.0, 1.0]]))
+    assert found.tolist() == [True, False, False]
 
-    assert found["is_dominated"].to_list() == [True, False]
+
+def test_asking_first_is_paid_for_and_its_answer_costs_no_more() -> None:
+    costs = np.array([[1.0, 2.0, 4.0]] * 3)
+
+    found = call_costs(costs, np.array([0, NOTHING_READ, 2]))
+
+    assert found.tolist() == [[1, 3, 5], [1, 2, 4], [5, 6, 4]]
+    assert costs.tolist() == [[1, 2, 4]] * 3
+
+
+def test_what_a_call_will_cost_is_the_models_mean() -> None:
+    assert usual_costs(np.array([[1.0, 5.0], [3.0, 5.0]])).tolist() == [[2, 5]] * 2
 
 
 @pytest.mark.parametrize("cost", [np.nan, -1.0, np.inf])
@@ -124,7 +140,7 @@ def test_every_cost_is_known(cost: float) -> None:
     costs = np.array([[1.0, 1.0], [1.0, cost]])
 
     with pytest.raises(InvalidInputError, match="first at item 1, model 1"):
-        cost_frontier(np.ones((2, 2)), np.ones((2, 2)), costs)
+        frontier_choices(np.ones((2, 2)), costs)
 
 
 def test_shapes_and_prices_are_checked() -> None:

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from skillmap.errors import InvalidInputError
-from skillmap.routing.evaluation import clustered_error, route_evaluation
+from skillmap.routing.evaluation import route_evaluation
 from skillmap.routing.evidence import RoutingItems
 from skillmap.routing.folds import group_folds
 from skillmap.routing.policies import LabelPolicy
@@ -209,14 +209,6 @@ def test_costs_are_those_of_the_models_chosen() -> None:
     assert row(found, "random")["mean_cost"] == pytest.approx(3)
     assert 1 <= row(found, "skill")["mean_cost"] <= 6
     assert row(found, "oracle")["mean_cost"] is None
-
-
-def test_a_clustered_error_of_singletons_is_the_plain_one() -> None:
-    values = np.random.default_rng(0).uniform(size=50)
-
-    error = clustered_error(values, np.arange(50))
-
-    assert error == pytest.approx(values.std(ddof=1) / np.sqrt(50))
 
 
 def test_names_and_seeds_are_checked() -> None:

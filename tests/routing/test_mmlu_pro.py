@@ -1,5 +1,8 @@
 """Routing among three models on MMLU-Pro, by what needs no embedding."""
 
+import json
+import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -8,6 +11,8 @@ import pytest
 from skillmap.routing.evaluation import RoutingEvaluation, route_evaluation
 from skillmap.routing.evidence import routing_items
 from skillmap.routing.policies import LabelPolicy
+from skillmap.routing.rationale_policy import RationalePolicy
+from skillmap.routing.responses import model_responses
 from skillmap.routing.skill_policy import SkillPolicy
 
 pytestmark = pytest.mark.real_data
@@ -47,8 +52,34 @@ def evaluation(shared: Path) -> RoutingEvaluation:
         item_groups=groups,
         related_model_ids=[model for model in others if model not in CANDIDATES],
     )
+    read = {
+        model: model_responses(found.item_ids, stored_responses(shared, model))
+        for model in CANDIDATES
+    }
     return route_evaluation(
-        found, policies=[LabelPolicy(), SkillPolicy()], seeds=range(3)
+        replace(found, responses=read),
+        policies=[LabelPolicy(), SkillPolicy(), RationalePolicy()],
+        seeds=range(5),
+    )
+
+
+def stored_responses(shared: Path, model: str) -> pl.DataFrame:
+    """Responses of the archive, with the answers that its authors read from them."""
+    name = f"model_outputs_{model}_5shots"
+    with zipfile.ZipFile(shared / f"data/mmlu_pro/{name}.zip") as archive:
+        read = json.loads(archive.read(f"{name}.json"))
+    # Some entries of an archive are messages in place of a record.
+    records = [record for record in read if isinstance(record, dict)]
+    return pl.DataFrame(
+        {
+            "item_id": [str(record["question_id"]) for record in records],
+            "response": [
+                record.get("model_outputs", record.get("generated_text"))
+                for record in records
+            ],
+            "prediction": [record["pred"] for record in records],
+        },
+        schema=dict.fromkeys(("item_id", "response", "prediction"), pl.String),
     )
 
 
@@ -77,3 +108,17 @@ def test_category_and_source_gain_over_the_best_single_model(
 
     assert row["gain_low"] > 0
     assert row["gain_lowest_split"] > 0
+
+
+def test_reading_the_first_response_reaches_the_target(
+    evaluation: RoutingEvaluation,
+) -> None:
+    own = pl.col("policy") == "skill_with_rationale"
+    row = evaluation.policies.row(by_predicate=own, named=True)
+
+    assert row["reads_response_of"] == "gemini-1.5-flash-002"
+    assert row["gain"] >= 0.03
+    assert row["gain_lowest_split"] >= 0.03
+    assert row["gain_low"] > 0
+    assert row["gain_over_category"] >= 0.01
+    assert row["gain_over_category_low"] > 0

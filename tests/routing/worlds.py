@@ -1,10 +1,13 @@
 """Items with a known truth: which model is better where, and by how much."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 
 from skillmap.routing.evidence import Labels, RoutingItems
-from skillmap.routing.membership import Integers, membership
+from skillmap.routing.membership import Integers, membership, pairs
+from skillmap.routing.responses import ModelResponses
 
 
 def labels_of(codes: Integers, prefix: str = "label") -> Labels:
@@ -49,3 +52,28 @@ def planted_items(
         labels={"category": labels_of(label[group])},
         vectors=vectors[group],
     )
+
+
+def planted_responses(
+    n_items: int, *, gap: float = 0.0, seed: int = 0
+) -> tuple[RoutingItems, ModelResponses]:
+    """Items whose only evidence is the first model's response, and that response.
+
+    Its second word names the label on which a model is ``gap`` better.
+    """
+    items = planted_items(n_items, gap=gap, seed=seed)
+    label = pairs(items.labels["category"].membership)[1]
+    random = np.random.default_rng(seed)
+    skills = ("algebra", "botany", "criminal", "drama", "economy", "fluid")
+    fillers = np.array(["so", "thus", "the", "this", "we", "see", "value", "rule"])
+    words = fillers[random.integers(0, len(fillers), (n_items, 6))]
+    texts = [
+        f"by {skills[code]} {' '.join(some)} {number}"
+        for code, some, number in zip(
+            label, words, random.integers(1, 99, n_items), strict=True
+        )
+    ]
+    letters = [*"ABCD", None]
+    answers = [letters[place] for place in random.integers(0, 5, n_items)]
+    read = ModelResponses(pl.Series(texts), pl.Series(answers))
+    return replace(items, labels={}, vectors=None, responses={"a": read}), read
