@@ -1,6 +1,7 @@
 """Every two models on every slice: how they differ, how sure that is, and a verdict."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -18,7 +19,9 @@ from skillmap.comparisons.result_matrix import ResultMatrix, result_matrix
 from skillmap.errors import InvalidInputError
 from skillmap.metrics.clustered import (
     ClusterSums,
+    Integers,
     clustered_p_value,
+    clustered_standard_error,
     clustered_t_interval,
     effective_items,
     mean,
@@ -42,9 +45,9 @@ TESTS = ("mcnemar exact", "clustered t")
 _LEVEL = 0.95
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Cells:
-    """One entry a slice and pair of models with common items, each in [slice, pair].
+    """One entry a slice and pair of models with common items, in a row.
 
     Attributes:
         accuracy_a: Of the first model.
@@ -60,8 +63,8 @@ class _Cells:
     differences: ClusterSums
     is_binary: Flags
 
-    def part(self, index: Flags) -> "_Cells":
-        """Some of the cells, in a row."""
+    def part(self, index: Integers) -> "_Cells":
+        """Some of the cells."""
         return _Cells(
             self.accuracy_a[index],
             self.accuracy_b[index],
@@ -70,19 +73,24 @@ class _Cells:
             self.is_binary[index],
         )
 
-    @property
+    @cached_property
+    def difference(self) -> Floats:
+        """Accuracy of the first model less that of the second."""
+        return mean(self.differences)
+
+    @cached_property
     def is_exact(self) -> Flags:
         """Whether each item is a cluster and right or wrong: no approximation."""
         sums = self.differences
         return self.is_binary & (sums.n_clusters == sums.n_items)
 
-    def effective(self, confidence_level: float) -> Floats:
-        """Independent items that tell as much, as few as t asks for."""
-        sums = self.differences
-        widened = widened_items(
-            effective_items(sums), sums.n_clusters, confidence_level=confidence_level
-        )
-        return np.where(self.is_exact, sums.n_items, widened)
+    @cached_property
+    def _error(self) -> Floats:
+        return clustered_standard_error(self.differences)
+
+    @cached_property
+    def _worth(self) -> Floats:
+        return effective_items(self.differences, error=self._error)
 
     def p_values(self) -> Floats:
         """McNemar's exact p, or the clustered t test's where it does not hold.
@@ -92,15 +100,20 @@ class _Cells:
         """
         sums = self.differences
         p = np.full(sums.total.shape, np.nan)
-        exact = self.is_exact & (sums.n_items > 0)
         ahead = (sums.item_squares + sums.total) / 2
-        p[exact] = mcnemar_p_values(ahead[exact], (ahead - sums.total)[exact])
-        other = ~self.is_exact
-        p[other] = clustered_p_value(sums.part(other))
-        shared = other & self.is_binary & (sums.n_items > 0)
-        share = self.part(shared).effective(_LEVEL) / sums.n_items[shared]
+        behind = ahead - sums.total
+        exact = np.flatnonzero(self.is_exact & (sums.n_items > 0))
+        p[exact] = mcnemar_p_values(ahead[exact], behind[exact])
+        other = np.flatnonzero(~self.is_exact)
+        p[other] = clustered_p_value(sums.part(other), error=self._error[other])
+        # No p is above 1, nor below that of as many independent items.
+        shared = other[self.is_binary[other] & (p[other] < 1)]
+        effective = widened_items(
+            self._worth[shared], sums.n_clusters[shared], confidence_level=_LEVEL
+        )
+        share = effective / sums.n_items[shared]
         by_items = scaled_mcnemar_p_values(
-            share * ahead[shared], share * (ahead - sums.total)[shared]
+            share * ahead[shared], share * behind[shared]
         )
         p[shared] = np.maximum(p[shared], by_items)
         return p
@@ -112,7 +125,10 @@ class _Cells:
         [0, 1] have at most the variance of right and wrong.
         """
         sums = self.differences
-        n = self.effective(confidence_level)
+        widened = widened_items(
+            self._worth, sums.n_clusters, confidence_level=confidence_level
+        )
+        n = np.where(self.is_exact, sums.n_items, widened)
         low, high = newcombe_paired_interval(
             self.accuracy_a,
             self.accuracy_b,
@@ -120,15 +136,21 @@ class _Cells:
             n,
             confidence_level=confidence_level,
         )
-        by_t = clustered_t_interval(sums, confidence_level=confidence_level)
-        is_t = ~self.is_binary & (by_t.high > by_t.low)
-        low = np.where(is_t, np.maximum(by_t.low, -1.0), low)
-        high = np.where(is_t, np.minimum(by_t.high, 1.0), high)
+        graded = np.flatnonzero(~self.is_binary)
+        by_t = clustered_t_interval(
+            sums.part(graded), confidence_level=confidence_level
+        )
+        has_width = by_t.high > by_t.low
+        at = graded[has_width]
+        low[at] = np.maximum(by_t.low[has_width], -1.0)
+        high[at] = np.minimum(by_t.high[has_width], 1.0)
         # Several items of one cluster say nothing about other items.
         low, high = np.where(n > 0, low, -1.0), np.where(n > 0, high, 1.0)
-        difference = mean(sums)
-        return Interval(np.minimum(low, difference), np.maximum(high, difference))
+        return Interval(
+            np.minimum(low, self.difference), np.maximum(high, self.difference)
+        )
 
+    @cached_property
     def standard_error(self) -> Floats:
         """Clustered, and above 0 even where all differences are equal.
 
@@ -138,7 +160,7 @@ class _Cells:
         sums = self.differences
         n = sums.n_items + 2
         squares = sums.item_squares + 1 - sums.total**2 / n
-        effect = sums.n_items / effective_items(sums)
+        effect = sums.n_items / self._worth
         return np.sqrt(np.maximum(squares, 1 / n) * effect) / n
 
 
@@ -193,26 +215,25 @@ def slice_contrasts(
     halves, pairs = results.halves(seed), all_pairs(results.models.len())
     sums = pair_sums(results, halves, pairs)
     by_half = pair_cluster_sums(results, halves, pairs, sums)
-    split = [_cells(results, pairs, sums, by_half, half) for half in (0, 1)]
-    cells = _cells(results, pairs, sums, by_half, None)
-    has_items = cells.differences.n_items > 0
+    at = np.flatnonzero(sums.n_items.sum(axis=0))
+    cells, first, second = (
+        _cells(results, pairs, sums, by_half, at, half) for half in (None, 0, 1)
+    )
     ahead, behind = positive_sums(results, pairs, sums)
-
-    found = cells.part(has_items)
-    mdd = minimum_detectable_difference(found.standard_error())
-    return pl.DataFrame(
-        [
-            *_names(results, pairs, has_items),
-            *_effects(found, confidence_level),
-            *_corrected(found, q=q),
-            *_shrunk(cells, has_items, confidence_level),
-            _series("n_only_a", ahead[has_items]),
-            _series("n_only_b", behind[has_items]),
-            _series("minimum_detectable_difference", mdd),
-            *_confirmed([cells.part(has_items) for cells in split], q=q),
-            *_mix(sums, has_items),
-        ]
-    ).with_columns(_verdict(q=q, margin=tied_margin))
+    mdd = minimum_detectable_difference(cells.standard_error)
+    columns = [
+        *_names(results, pairs, at),
+        *_effects(cells, confidence_level),
+        *_corrected(cells, q=q),
+        *_shrunk(cells, at, sums.n_items.shape[1:], confidence_level),
+        _series("n_only_a", ahead.ravel()[at]),
+        _series("n_only_b", behind.ravel()[at]),
+        _series("minimum_detectable_difference", mdd),
+        *_confirmed(first, second, q=q),
+        *_mix(sums, at),
+    ]
+    found = pl.DataFrame(columns)
+    return found.with_columns(_verdict(found, q=q, margin=tied_margin))
 
 
 def _cells(
@@ -220,28 +241,30 @@ def _cells(
     pairs: Pairs,
     sums: PairSums,
     by_half: ClusterSums,
+    at: Integers,
     half: int | None,
 ) -> _Cells:
-    """Cells of one half, or of both together."""
-    of_half = (0, 1) if half is None else (half,)
-    n_items, sum_a, sum_b, both = (
-        array[list(of_half)].sum(axis=0) for array in sums[:4]
-    )
+    """Cells of one half, or of both together: those ``at`` these places."""
+
+    def chosen(array: Floats) -> Floats:
+        of_half = array.reshape(2, -1)
+        values = of_half[0] + of_half[1] if half is None else of_half[half]
+        return values if at.size == values.size else values[at]
+
+    n_items, sum_a, sum_b, both = (chosen(array) for array in sums[:4])
     n = np.maximum(n_items, 1)
     is_binary = results.is_binary[pairs.a] & results.is_binary[pairs.b]
     return _Cells(
         accuracy_a=sum_a / n,
         accuracy_b=sum_b / n,
         both=both / n,
-        differences=ClusterSums(
-            *(array[list(of_half)].sum(axis=0) for array in by_half)
-        ),
-        is_binary=np.broadcast_to(is_binary, n_items.shape),
+        differences=ClusterSums(*(chosen(array) for array in by_half)),
+        is_binary=is_binary[at % max(pairs.a.size, 1)],
     )
 
 
-def _names(results: ResultMatrix, pairs: Pairs, has_items: Flags) -> list[pl.Series]:
-    slice_index, pair = np.nonzero(has_items)
+def _names(results: ResultMatrix, pairs: Pairs, at: Integers) -> list[pl.Series]:
+    slice_index, pair = np.divmod(at, max(pairs.a.size, 1))
     return [
         results.slices["slice_id"].gather(slice_index),
         results.slices["slice_name"].gather(slice_index),
@@ -258,7 +281,7 @@ def _effects(cells: _Cells, confidence_level: float) -> list[pl.Series]:
         _series("n_clusters", sums.n_clusters).cast(pl.Int64),
         _series("accuracy_a", cells.accuracy_a),
         _series("accuracy_b", cells.accuracy_b),
-        _series("difference", mean(sums)),
+        _series("difference", cells.difference),
         _series("difference_low", low),
         _series("difference_high", high),
     ]
@@ -271,13 +294,10 @@ def _corrected(cells: _Cells, *, q: float) -> list[pl.Series]:
     low, high = np.full(p.shape, np.nan), np.full(p.shape, np.nan)
     if selected.size:
         level = selected_interval_level(selected.size, int((~np.isnan(p)).sum()), q=q)
-        chosen = np.zeros(p.shape, np.bool_)
-        chosen[selected] = True
-        low[selected], high[selected] = cells.part(chosen).interval(level)
-    test = np.where(cells.is_exact, 0, 1)
+        low[selected], high[selected] = cells.part(selected).interval(level)
     return [
         _series("p_value", p),
-        pl.Series("test", TESTS, pl.String).gather(test),
+        _words("test", TESTS, np.where(cells.is_exact, 0, 1)),
         _series("q_value", q_value),
         _series("q_value_strict", benjamini_yekutieli(p)),
         _series("fcr_low", low),
@@ -286,12 +306,11 @@ def _corrected(cells: _Cells, *, q: float) -> list[pl.Series]:
 
 
 def _shrunk(
-    cells: _Cells, has_items: Flags, confidence_level: float
+    cells: _Cells, at: Integers, shape: tuple[int, ...], confidence_level: float
 ) -> list[pl.Series]:
     """Each difference drawn towards the same two models' mean over the slices."""
-    effects = np.where(has_items, mean(cells.differences), np.nan)
-    errors = np.full(effects.shape, np.nan)
-    errors[has_items] = cells.part(has_items).standard_error()
+    effects, errors = np.full(shape, np.nan), np.full(shape, np.nan)
+    effects.flat[at], errors.flat[at] = cells.difference, cells.standard_error
     shrunk = shrunk_effects(effects, errors)
     half = float(ndtri(0.5 + confidence_level / 2)) * shrunk.standard_deviation
     values = {
@@ -299,33 +318,25 @@ def _shrunk(
         "shrunk_difference_low": np.maximum(shrunk.effect - half, -1.0),
         "shrunk_difference_high": np.minimum(shrunk.effect + half, 1.0),
     }
-    return [_series(name, array[has_items]) for name, array in values.items()]
+    return [_series(name, array.ravel()[at]) for name, array in values.items()]
 
 
-def _verdict(*, q: float, margin: float) -> pl.Expr:
-    is_found = (pl.col("q_value") <= q).fill_null(value=False)
-    is_tied = (pl.col("difference_low") >= -margin) & (
-        pl.col("difference_high") <= margin
+def _verdict(found: pl.DataFrame, *, q: float, margin: float) -> pl.Series:
+    q_value, difference, low, high = (
+        found[name].to_numpy()
+        for name in ("q_value", "difference", "difference_low", "difference_high")
     )
-    better, worse, tied, unknown = map(pl.lit, VERDICTS)
-    return (
-        pl.when(is_found & (pl.col("difference") > 0))
-        .then(better)
-        .when(is_found & (pl.col("difference") < 0))
-        .then(worse)
-        .when(is_tied)
-        .then(tied)
-        .otherwise(unknown)
-        .alias("verdict")
-    )
+    is_found = q_value <= q
+    is_tied = (low >= -margin) & (high <= margin)
+    conditions = [is_found & (difference > 0), is_found & (difference < 0), is_tied]
+    return _words("verdict", VERDICTS, np.select(conditions, [0, 1, 2], 3))
 
 
-def _confirmed(split: list[_Cells], *, q: float) -> list[pl.Series]:
-    discovery, confirmation = split
-    first, second = mean(discovery.differences), mean(confirmation.differences)
-    is_discovered = benjamini_hochberg(discovery.p_values()) <= q
+def _confirmed(discovery: _Cells, confirmation: _Cells, *, q: float) -> list[pl.Series]:
+    first, second = discovery.difference, confirmation.difference
+    discovered = np.flatnonzero(benjamini_hochberg(discovery.p_values()) <= q)
     p = np.full(first.shape, np.nan)
-    p[is_discovered] = confirmation.part(is_discovered).p_values()
+    p[discovered] = confirmation.part(discovered).p_values()
     agrees = np.sign(first) == np.sign(second)
     is_confirmed = (benjamini_hochberg(p) <= q) & agrees
     return [
@@ -336,13 +347,17 @@ def _confirmed(split: list[_Cells], *, q: float) -> list[pl.Series]:
     ]
 
 
-def _mix(sums: PairSums, has_items: Flags) -> list[pl.Series]:
-    share = _series("largest_benchmark_share", sums.largest_share[has_items])
+def _mix(sums: PairSums, at: Integers) -> list[pl.Series]:
+    share = _series("largest_benchmark_share", sums.largest_share.ravel()[at])
     stable = pl.Series(
-        "leave_one_benchmark_out_sign_stable", sums.is_sign_stable[has_items]
+        "leave_one_benchmark_out_sign_stable", sums.is_sign_stable.ravel()[at]
     )
     unknown = pl.Series([None], dtype=pl.Boolean)
     return [share, stable.zip_with(share < 1, unknown)]
+
+
+def _words(name: str, words: tuple[str, ...], codes: Integers) -> pl.Series:
+    return pl.Series(name, words, pl.String).gather(codes)
 
 
 def _series(name: str, values: Floats) -> pl.Series:

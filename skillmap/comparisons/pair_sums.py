@@ -109,7 +109,8 @@ def pair_sums(results: ResultMatrix, halves: Integers, pairs: Pairs) -> PairSums
             *(part[first:last] for part in groups[2:]),
         )
         products = _products(table.values, block)
-        _fill(found, block, _of_pairs(products, pairs, table))
+        _fill_halves(found, block, products, pairs, table)
+        _fill_mix(found, block, products, pairs, table)
     return found
 
 
@@ -187,55 +188,55 @@ def _products(table: Floats, block: _Groups) -> Floats:
     return total.reshape(-1, width, width)
 
 
-def _of_pairs(products: Floats, pairs: Pairs, table: _Table) -> Floats:
-    """Items and sums of a, b and both, shape ``(4, n_groups, n_pairs)``."""
-    answered_a, answered_b = table.pattern[pairs.a], table.pattern[pairs.b]
-    a, b = table.n_patterns + pairs.a, table.n_patterns + pairs.b
-    return np.stack(
-        [
-            products[:, answered_a, answered_b],
-            products[:, a, answered_b],
-            products[:, b, answered_a],
-            products[:, a, b],
-        ]
-    )
-
-
 def _summed(owner: Integers, values: Floats, *, n_rows: int) -> Floats:
     """Sums of the rows of each owner."""
-    return sparse_sums(owner, np.arange(owner.size), values, n_rows=n_rows)
+    flat = values.reshape(len(values), -1)
+    total = sparse_sums(owner, np.arange(owner.size), flat, n_rows=n_rows)
+    return total.reshape(n_rows, *values.shape[1:])
 
 
-def _fill(found: PairSums, block: _Groups, sums: Floats) -> None:
+def _fill_halves(
+    found: PairSums, block: _Groups, products: Floats, pairs: Pairs, table: _Table
+) -> None:
+    """Items and sums of a, b and both."""
     first, last = int(block.slice_index[0]), int(block.slice_index[-1]) + 1
-    for half in (0, 1):
-        of_half = np.flatnonzero(block.half == half)
-        owner = block.slice_index[of_half] - first
-        for array, values in zip(found[:4], sums, strict=True):
-            array[half, first:last] = _summed(
-                owner, values[of_half], n_rows=last - first
-            )
-    _fill_mix(found, block, sums)
+    owner = block.half * (last - first) + block.slice_index - first
+    total = _summed(owner, products, n_rows=2 * (last - first))
+    answered_a, answered_b = table.pattern[pairs.a], table.pattern[pairs.b]
+    a, b = table.n_patterns + pairs.a, table.n_patterns + pairs.b
+    columns = [(answered_a, answered_b), (a, answered_b), (b, answered_a), (a, b)]
+    for array, (row, column) in zip(found[:4], columns, strict=True):
+        values = np.take(
+            total.reshape(len(total), -1), row * total.shape[1] + column, axis=1
+        )
+        array[:, first:last] = values.reshape(2, last - first, -1)
 
 
-def _fill_mix(found: PairSums, block: _Groups, sums: Floats) -> None:
+def _fill_mix(
+    found: PairSums, block: _Groups, products: Floats, pairs: Pairs, table: _Table
+) -> None:
     """What the mix of benchmarks does to the difference."""
-    first, last = int(block.slice_index[0]), int(block.slice_index[-1]) + 1
+    first = int(block.slice_index[0])
     starts = _starts(block.slice_index * (block.benchmark.max() + 1) + block.benchmark)
-    row = np.repeat(np.arange(starts.size), np.diff(np.append(starts, block.half.size)))
-    n_items = _summed(row, sums[0], n_rows=starts.size)
-    difference = _summed(row, sums[1] - sums[2], n_rows=starts.size)
     owner = block.slice_index[starts] - first
-
-    n_slice_items = _summed(owner, n_items, n_rows=last - first)
-    whole = _summed(owner, difference, n_rows=last - first)
     present = _starts(owner)
-    largest = np.maximum.reduceat(n_items, present, axis=0)
     slices = owner[present]
-    share = largest / np.maximum(n_slice_items[slices], 1)
-    found.largest_share[first + slices] = share
-    # Sums of fractions that should cancel are rounded to 0.
-    rest = (whole[owner] - difference).round(9)
-    turns = np.sign(rest) != np.sign(whole.round(9))[owner]
-    n_turns = _summed(owner, turns.astype(sums.dtype), n_rows=last - first)
-    found.is_sign_stable[first:last] = (n_turns == 0) & (np.abs(whole) > _ROUNDING)
+    by_benchmark = np.add.reduceat(products[:, :, : table.n_patterns], starts, axis=0)
+    answered_a, answered_b = table.pattern[pairs.a], table.pattern[pairs.b]
+    n_items = by_benchmark[:, answered_a, answered_b]
+    n_slice_items = np.add.reduceat(n_items, present, axis=0)
+    largest = np.maximum.reduceat(n_items, present, axis=0)
+    found.largest_share[first + slices] = largest / np.maximum(n_slice_items, 1)
+
+    scored = by_benchmark[:, table.n_patterns :]
+    difference = scored[:, pairs.a, answered_b] - scored[:, pairs.b, answered_a]
+    whole = np.add.reduceat(difference, present, axis=0)
+    run = np.repeat(np.arange(slices.size), np.diff(np.append(present, owner.size)))
+    turns = _signs(whole[run] - difference) != _signs(whole)[run]
+    is_turned = np.logical_or.reduceat(turns, present, axis=0)
+    found.is_sign_stable[first + slices] = ~is_turned & (_signs(whole) != 0)
+
+
+def _signs(values: Floats) -> NDArray[np.int8]:
+    """1, 0 or -1; sums of fractions that should cancel count as 0."""
+    return (values > _ROUNDING).astype(np.int8) - (values < -_ROUNDING)

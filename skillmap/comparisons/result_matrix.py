@@ -99,18 +99,21 @@ def result_matrix(
         pl.col("score").is_not_null() & ~pl.col("is_drifted").fill_null(value=False)
     ).select("model_id", "item_id", "benchmark_id", "score")
     models = scored["model_id"].unique().sort()
-    about = scored.select("item_id", "benchmark_id").unique().sort("item_id")
-    items = about["item_id"]
-    codes = _codes(scored["item_id"], items), _codes(scored["model_id"], models)
+    items = scored["item_id"].unique().sort()
+    item = _codes(scored["item_id"], items)
+    cell = item * models.len() + _codes(scored["model_id"], models)
     scores = np.zeros((items.len(), models.len()))
     is_counted = np.zeros(scores.shape, dtype=np.bool_)
-    scores[codes] = scored["score"].to_numpy()
-    is_counted[codes] = True
+    scores.ravel()[cell] = scored["score"].to_numpy()
+    is_counted.ravel()[cell] = True
     _check_scores(scored, n_cells=int(is_counted.sum()))
     order = slices.select("slice_id", "slice_name").sort("slice_id")
     cluster_of_item = _cluster_of_item(items, clusters)
     cluster_ids = cluster_of_item.unique().sort()
-    benchmarks = about["benchmark_id"]
+    # An item is of one benchmark: any of its rows tells which.
+    any_row = np.zeros(items.len(), dtype=np.int64)
+    any_row[item] = np.arange(item.size)
+    benchmarks = scored["benchmark_id"].gather(any_row)
     return ResultMatrix(
         models=models,
         slices=order,

@@ -198,25 +198,34 @@ def clustered_standard_error(sums: ClusterSums) -> Floats:
         return np.where(n_clusters > 1, np.sqrt(variance), np.nan)
 
 
-def design_effect(sums: ClusterSums) -> Floats:
+def design_effect(sums: ClusterSums, *, error: Floats | None = None) -> Floats:
     """How many times larger the variance is than that of independent items.
+
+    Args:
+        sums: Of any values.
+        error: Their clustered standard errors, if they are known already.
 
     Returns:
         Above 0; NaN where either standard error is unknown or the items' is 0.
     """
-    simple, clustered = standard_error(sums), clustered_standard_error(sums)
+    simple = standard_error(sums)
+    clustered = clustered_standard_error(sums) if error is None else error
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(simple > 0, (clustered / simple) ** 2, np.nan)
 
 
-def effective_items(sums: ClusterSums) -> Floats:
+def effective_items(sums: ClusterSums, *, error: Floats | None = None) -> Floats:
     """Number of independent items that tell as much as these do.
+
+    Args:
+        sums: Of any values.
+        error: Their clustered standard errors, if they are known already.
 
     Returns:
         At most ``n_items``: a design effect below 1 is mostly chance and buys
         nothing. The number of clusters where the design effect is unknown.
     """
-    effect = design_effect(sums)
+    effect = design_effect(sums, error=error)
     effective = sums.n_items / np.maximum(effect, 1.0)
     return np.where(np.isnan(effect), sums.n_clusters, effective)
 
@@ -298,17 +307,23 @@ def clustered_t_interval(
     return Interval(mean(sums) - half, mean(sums) + half)
 
 
-def clustered_p_value(sums: ClusterSums) -> Floats:
+def clustered_p_value(sums: ClusterSums, *, error: Floats | None = None) -> Floats:
     """Two-sided p of the hypothesis that each mean is 0, by clustered t.
 
     Never below the least p that flipping the signs of whole clusters can give,
     2 ** (1 - k) for k clusters that are not zero: a handful of equal differences has
     no variance to divide by, and is still only a handful.
 
+    Args:
+        sums: Of values whose mean is 0 by the hypothesis.
+        error: Their clustered standard errors, if they are known already.
+
     Returns:
         In (0, 1]; 1 where every cluster is zero. NaN for fewer than two clusters.
     """
-    average, error = mean(sums), clustered_standard_error(sums)
+    average = mean(sums)
+    if error is None:
+        error = clustered_standard_error(sums)
     with np.errstate(invalid="ignore", divide="ignore"):
         t = np.where(sums.total == 0, 0.0, np.abs(average) / error)
         degrees = np.maximum(sums.n_clusters - 1, 1)

@@ -78,15 +78,18 @@ def selected_interval_level(n_selected: int, n_tests: int, *, q: float) -> float
 def _step_up(p_values: Floats, *, strictness: float) -> Floats:
     flat = p_values.ravel()
     known = np.flatnonzero(~np.isnan(flat))
-    bad = known[(flat[known] < 0) | (flat[known] > 1)]
+    values = flat[known]
+    bad = known[(values < 0) | (values > 1)]
     if bad.size:
         raise InvalidInputError(
             f"{bad.size} of {flat.size} p values are outside [0, 1], first at index "
             f"{bad[0]}: {flat[bad[0]]}"
         )
-    adjusted = np.full(flat.shape, np.nan)
-    order = known[np.argsort(flat[known], kind="stable")]
+    # Equal values end up equal in whatever order they are sorted.
+    order = np.argsort(values)
     # Multiplied before it is divided: m/m * p must not round below p.
-    scaled = flat[order] * (strictness * order.size) / np.arange(1, order.size + 1)
-    adjusted[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    scaled = values[order] * (strictness * order.size)
+    scaled /= np.arange(1, order.size + 1)
+    adjusted = np.full(flat.shape, np.nan)
+    adjusted[known[order]] = np.minimum.accumulate(scaled[::-1])[::-1].clip(max=1.0)
     return np.fmax(adjusted, flat).reshape(p_values.shape)

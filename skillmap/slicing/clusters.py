@@ -24,6 +24,7 @@ _Floats = NDArray[np.float64]
 
 # Averages closer than this are a tie: rounding must not decide what merges first.
 _TIE: Final = 1e-12
+_PAIRS_AT_ONCE: Final = 4_096
 
 
 def average_linkage_clusters(
@@ -52,9 +53,9 @@ def average_linkage_clusters(
             out of range.
 
     Source:
-        UPGMA of Sokal and Michener (1958), by the nearest-neighbour chain as in
-        Müllner (2011), arXiv 1109.2378; the clusters of SciPy's
-        ``linkage(method="average")`` on 1 - cosine.
+        UPGMA of Sokal and Michener (1958), by merging all pairs of clusters that are
+        each other's nearest (Murtagh 1983, The Computer Journal 26, 354-359); the
+        clusters of SciPy's ``linkage(method="average")`` on 1 - cosine.
     """
     check_unit_vectors(vectors)
     check_threshold(threshold)
@@ -66,9 +67,9 @@ def average_linkage_clusters(
         )
 
     linkage = _Linkage(neighbours, vectors, threshold)
-    for start in range(len(vectors)):
-        _follow_chain(linkage, start)
-    return _numbered_by_first_member(linkage.current(np.arange(len(vectors))))
+    while linkage.has_pairs:
+        linkage.merge_mutual()
+    return _numbered_by_first_member(linkage.cluster)
 
 
 def leader_clusters(neighbours: Neighbours, n: int, *, threshold: float) -> Labels:
@@ -132,121 +133,83 @@ def _numbered_by_first_member(labels: _Ids) -> Labels:
     return number[inverse]
 
 
-def _follow_chain(linkage: "_Linkage", start: int) -> None:
-    """Merge along nearest neighbours until the cluster of ``start`` has none left.
-
-    A merge never brings its cluster nearer to a third than the nearer of its halves
-    was. So what lies earlier in the chain stays right, a cluster without a neighbour
-    at the threshold is final, and the order of merging does not change the clusters.
-    """
-    chain = [linkage.current_of(start)]
-    while chain:
-        previous = chain[-2] if len(chain) > 1 else -1
-        nearest = linkage.nearest(chain[-1], previous)
-        if nearest is None:
-            chain.pop()
-        elif nearest == previous:
-            merged = linkage.merge(chain.pop(), chain.pop())
-            chain = chain or [merged]
-        else:
-            chain.append(nearest)
-
-
 class _Linkage:
-    """Clusters so far, and which of them average at least the threshold.
+    """Clusters so far, and which pairs of them average at least the threshold.
 
-    A merge makes a new id, from n up. What other clusters know of the two old ids is
-    brought up to date when they are next looked at. A pair of clusters that falls
-    below the threshold is forgotten: neither can come back without another pair that
-    is still above.
+    Two clusters that are each other's nearest merge in any order of merging: no merge
+    brings a cluster nearer to a third than the nearer of its halves was. So all of
+    them merge at once. A pair of clusters that falls below the threshold is
+    forgotten: neither can come back without another pair that is still above.
+
+    Attributes:
+        cluster: The cluster of each row so far, named by its first member.
     """
 
     def __init__(
         self, neighbours: Neighbours, vectors: Vectors, threshold: float
     ) -> None:
         n = len(vectors)
+        self.cluster = np.arange(n)
         self._threshold = threshold
-        self._n_ids = n
-        self._merged_into = np.arange(2 * n)
-        self._size = np.ones(2 * n)
-        self._first_member = np.arange(2 * n)
-        # Sums only of rows that can merge at all; a merge reuses the row of one half.
-        linked = np.union1d(neighbours.rows, neighbours.columns)
-        self._sum_row = np.full(2 * n, -1)
+        self._left = np.minimum(neighbours.rows, neighbours.columns).astype(np.int64)
+        self._right = np.maximum(neighbours.rows, neighbours.columns).astype(np.int64)
+        self._average = neighbours.similarity
+        self._size = np.ones(n)
+        # Sums only of rows that can merge at all.
+        linked = np.union1d(self._left, self._right)
+        self._sum_row = np.full(n, -1)
         self._sum_row[linked] = np.arange(len(linked))
         self._sums = vectors[linked].astype(np.float64)
-        self._near: dict[int, tuple[_Ids, _Floats]] = _near_of_each(neighbours, n)
 
-    def current_of(self, cluster: int) -> int:
-        """The cluster that ``cluster`` is part of by now."""
-        while (later := int(self._merged_into[cluster])) != cluster:
-            cluster = later
-        return cluster
+    @property
+    def has_pairs(self) -> bool:
+        """Whether any two clusters are left to merge."""
+        return len(self._average) > 0
 
-    def current(self, clusters: _Ids) -> _Ids:
-        """The clusters that ``clusters`` are part of by now."""
-        while True:
-            later = self._merged_into[clusters]
-            if (later == clusters).all():
-                return clusters
-            clusters = later
+    def merge_mutual(self) -> None:
+        """Merge every two clusters that are each other's nearest."""
+        left, right = self._mutual()
+        into = np.arange(len(self.cluster))
+        into[right] = left
+        self.cluster = into[self.cluster]
+        self._size[left] += self._size[right]
+        self._sums[self._sum_row[left]] += self._sums[self._sum_row[right]]
 
-    def nearest(self, cluster: int, previous: int) -> int | None:
-        """The most similar cluster at the threshold or above; ``previous`` on a tie."""
-        self._refresh(cluster)
-        near, average = self._near[cluster]
-        if len(near) == 0:
-            return None
-        tied = near[average >= average.max() - _TIE]
-        if previous in tied:
-            return previous
-        return int(tied[np.argmin(self._first_member[tied])])
-
-    def merge(self, left: int, right: int) -> int:
-        """A new cluster out of two, and its id."""
-        merged = self._n_ids
-        self._n_ids += 1
-        self._merged_into[[left, right]] = merged
-        self._size[merged] = self._size[left] + self._size[right]
-        self._first_member[merged] = self._first_member[[left, right]].min()
-        kept, freed = self._sum_row[[left, right]]
-        self._sums[kept] += self._sums[freed]
-        self._sum_row[merged] = kept
-
-        near = np.concatenate([self._near.pop(left)[0], self._near.pop(right)[0]])
-        others = np.unique(self.current(near))
-        self._near[merged] = self._at_threshold(merged, others[others != merged])
-        return merged
-
-    def _refresh(self, cluster: int) -> None:
-        near, average = self._near[cluster]
-        unchanged = self._merged_into[near] == near
-        if unchanged.all():
-            return
-        changed = np.unique(self.current(near[~unchanged]))
-        new, new_average = self._at_threshold(cluster, changed)
-        self._near[cluster] = (
-            np.concatenate([near[unchanged], new]),
-            np.concatenate([average[unchanged], new_average]),
-        )
-
-    def _at_threshold(self, cluster: int, others: _Ids) -> tuple[_Ids, _Floats]:
-        own_sum = self._sums[self._sum_row[cluster]]
-        totals = paired_dots(self._sums[self._sum_row[others]], own_sum[np.newaxis])
-        average = totals / (self._size[others] * self._size[cluster])
+        is_changed = np.zeros(len(self.cluster), np.bool_)
+        is_changed[left] = is_changed[right] = True
+        is_new = is_changed[self._left] | is_changed[self._right]
+        ends = into[self._left[is_new]], into[self._right[is_new]]
+        pairs = np.unique(np.minimum(*ends) * len(into) + np.maximum(*ends))
+        new_left, new_right = np.divmod(pairs, len(into))
+        apart = new_left < new_right
+        new_left, new_right = new_left[apart], new_right[apart]
+        average = self._averages(new_left, new_right)
         reached = average >= self._threshold
-        return others[reached], average[reached]
+        self._left = np.concatenate([self._left[~is_new], new_left[reached]])
+        self._right = np.concatenate([self._right[~is_new], new_right[reached]])
+        self._average = np.concatenate([self._average[~is_new], average[reached]])
 
+    def _mutual(self) -> tuple[_Ids, _Ids]:
+        """Pairs of clusters that are each other's nearest, at least one."""
+        best = np.full(len(self.cluster), -np.inf)
+        for ends in (self._left, self._right):
+            np.maximum.at(best, ends, self._average)
+        nearest = np.full(len(self.cluster), len(self.cluster))
+        for ends, others in ((self._left, self._right), (self._right, self._left)):
+            tied = self._average >= best[ends] - _TIE
+            np.minimum.at(nearest, ends[tied], others[tied])
+        is_mutual = (nearest[self._left] == self._right) & (
+            nearest[self._right] == self._left
+        )
+        if not is_mutual.any():
+            # A ring of ties: its nearest pair goes first.
+            is_mutual[np.argmax(self._average)] = True
+        return self._left[is_mutual], self._right[is_mutual]
 
-def _near_of_each(neighbours: Neighbours, n: int) -> dict[int, tuple[_Ids, _Floats]]:
-    rows = np.concatenate([neighbours.rows, neighbours.columns])
-    order = np.argsort(rows, kind="stable")
-    columns = np.concatenate([neighbours.columns, neighbours.rows])[order]
-    similarity = np.concatenate([neighbours.similarity, neighbours.similarity])[order]
-    ends = np.cumsum(np.bincount(rows, minlength=n))[:-1]
-    each = zip(
-        np.split(columns.astype(np.int64), ends),
-        np.split(similarity, ends),
-        strict=True,
-    )
-    return dict(enumerate(each))
+    def _averages(self, left: _Ids, right: _Ids) -> _Floats:
+        totals = [np.empty(0)]
+        for start in range(0, len(left), _PAIRS_AT_ONCE):
+            some = slice(start, start + _PAIRS_AT_ONCE)
+            rows, columns = self._sum_row[left[some]], self._sum_row[right[some]]
+            totals.append(paired_dots(self._sums[rows], self._sums[columns]))
+        return np.concatenate(totals) / (self._size[left] * self._size[right])

@@ -19,7 +19,13 @@ Vectors = NDArray[np.float32]
 _LENGTH_TOLERANCE: Final = 1e-3
 # More than fp32 sums of products of unit vectors can lose in 4,096 dimensions.
 _ROUNDING: Final = 1e-4
-_PAIRS_AT_ONCE: Final = 8_192
+# Few enough for their rows to stay in the cache of one core.
+_PAIRS_AT_ONCE: Final = 512
+# Numbers of components to choose from, and the rows that the choice looks at.
+_COMPONENTS: Final = (64, 128, 256)
+_SAMPLE_ROWS: Final = 1_024
+# Looking at a candidate in full costs as much as so many components of a pair.
+_CANDIDATE_COST: Final = 30_000
 # Where the bound lets more than this share of a block through, a full product of the
 # block is cheaper than fetching the rows of each pair.
 _MOST_CANDIDATES: Final = 0.02
@@ -43,7 +49,7 @@ def threshold_neighbours(
     vectors: Vectors,
     *,
     threshold: float,
-    n_components: int = 64,
+    n_components: int | None = None,
     block_rows: int = 2_048,
 ) -> Neighbours:
     """Every pair of rows with a cosine of at least ``threshold``.
@@ -56,7 +62,8 @@ def threshold_neighbours(
     Args:
         vectors: Unit vectors, shape ``(n, d)``.
         threshold: Smallest cosine, in (0, 1].
-        n_components: Directions of the bound: more make it tighter and dearer.
+        n_components: Directions of the bound: more make it tighter and dearer. Left
+            out, a sample of the rows tells which number is cheapest.
         block_rows: Rows compared with as many others at once. Memory beyond the
             answer grows with its square: 2,048 take 20 MB.
 
@@ -79,7 +86,7 @@ def threshold_neighbours(
     """
     check_unit_vectors(vectors)
     check_threshold(threshold)
-    if n_components < 1 or block_rows < 1:
+    if block_rows < 1 or (n_components is not None and n_components < 1):
         raise InvalidInputError(
             "n_components and block_rows must be at least 1, "
             f"got {n_components} and {block_rows}"
@@ -156,9 +163,24 @@ _NOTHING: Final = Neighbours(
 )
 
 
-def _bound_factors(vectors: Vectors, n_components: int) -> tuple[Vectors, Vectors]:
+def _cheapest_components(
+    vectors: Vectors, directions: Vectors, threshold: float
+) -> int:
+    """How many directions to bound by, for the least work in all."""
+    if len(vectors) < _SAMPLE_ROWS:
+        return _COMPONENTS[0]
+    sample = vectors[:: len(vectors) // _SAMPLE_ROWS]
+    least = np.float32(threshold - _ROUNDING)
+    costs = {
+        n: n + _CANDIDATE_COST * float((left @ right >= least).mean())
+        for n in _COMPONENTS
+        for left, right in [_bound_factors(sample, directions[:, :n])]
+    }
+    return min(costs, key=costs.__getitem__)
+
+
+def _bound_factors(vectors: Vectors, directions: Vectors) -> tuple[Vectors, Vectors]:
     """Matrices whose product bounds every cosine from above, but for rounding."""
-    directions = _principal_directions(vectors, n_components)
     projected = vectors @ directions
     squares = np.einsum("ij,ij->i", vectors, vectors)
     kept = np.einsum("ij,ij->i", projected, projected)
@@ -168,7 +190,8 @@ def _bound_factors(vectors: Vectors, n_components: int) -> tuple[Vectors, Vector
     return factors, np.ascontiguousarray(factors.T)
 
 
-def _principal_directions(vectors: Vectors, n_components: int) -> Vectors:
+def _principal_directions(vectors: Vectors) -> Vectors:
+    """All of them, those that carry most variance first."""
     n_dimensions = vectors.shape[1]
     moments = np.zeros((n_dimensions, n_dimensions))
     for start in range(0, len(vectors), 4_096):
@@ -176,15 +199,18 @@ def _principal_directions(vectors: Vectors, n_components: int) -> Vectors:
         moments += block.T @ block
     # Ascending order of variance: the last columns carry the most.
     _, directions = np.linalg.eigh(moments)
-    return directions[:, ::-1][:, :n_components].astype(np.float32)
+    return directions[:, ::-1].astype(np.float32)
 
 
 def _candidates(
-    vectors: Vectors, threshold: float, *, n_components: int, block_rows: int
+    vectors: Vectors, threshold: float, *, n_components: int | None, block_rows: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Pairs that may reach the threshold, ``i < j``, by row, one block of rows each."""
     n = len(vectors)
-    left, right = _bound_factors(vectors, n_components)
+    directions = _principal_directions(vectors)
+    if n_components is None:
+        n_components = _cheapest_components(vectors, directions, threshold)
+    left, right = _bound_factors(vectors, directions[:, :n_components])
     least = np.float32(threshold - _ROUNDING)
     for top in range(0, n, block_rows):
         above = slice(top, top + block_rows)

@@ -72,6 +72,18 @@ def test_blocks_and_components_do_not_change_a_bit(
         assert part.tobytes() == expected_part.tobytes()
 
 
+@pytest.mark.parametrize("threshold", [0.4, 0.8])
+def test_the_components_of_its_own_choice_find_the_same_pairs(threshold: float) -> None:
+    vectors = planted_vectors(2_100, seed=3, noise=0.3)
+    expected = threshold_neighbours(vectors, threshold=threshold, n_components=24)
+
+    found = threshold_neighbours(vectors, threshold=threshold)
+
+    assert len(expected.rows) > 100
+    for part, expected_part in zip(found, expected, strict=True):
+        assert part.tobytes() == expected_part.tobytes()
+
+
 def test_a_pair_at_the_threshold_is_in() -> None:
     vectors = unit_rows(np.array([[1.0, 0.0], [0.6, 0.8]]))
     cosine = float(paired_dots(vectors[:1].astype(float), vectors[1:].astype(float))[0])
