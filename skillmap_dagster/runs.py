@@ -89,7 +89,10 @@ class Platform:
 
     def with_language_models(self, **configured: Any) -> "Platform":
         """The same platform whose language models have these fields instead."""
-        now = self.resources["language_models"].model_copy(update=configured)
+        # Dagster takes a resource's fields from how it was made: a copy would not do.
+        before = self.resources["language_models"]
+        kept = {name: getattr(before, name) for name in type(before).model_fields}
+        now = type(before)(**{**kept, **configured})
         resources = {**self.resources, "language_models": now}
         return self._with_resources(self.home, self.instance, resources)
 

@@ -23,6 +23,7 @@ def status(platform: Platform) -> dict[str, pl.DataFrame]:
     told = {
         "benchmarks": _benchmarks(platform),
         "tables": _tables(platform),
+        "language models": platform.resources["language_models"].log.totals(),
         "out of date": _stale(platform),
         "failed checks": failed_checks(platform),
     }

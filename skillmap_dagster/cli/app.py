@@ -15,6 +15,7 @@ import typer
 from skillmap.errors import InvalidInputError, SkillmapError
 from skillmap_dagster.cli import making, screen
 from skillmap_dagster.cli.ask import annotate, evaluate, verify
+from skillmap_dagster.cli.demo import demo
 from skillmap_dagster.cli.options import (
     Annotator,
     Benchmark,
@@ -29,7 +30,7 @@ from skillmap_dagster.cli.probe import probe
 from skillmap_dagster.cli.route import route
 
 if TYPE_CHECKING:
-    from skillmap_dagster.importing import Registered, Request
+    from skillmap_dagster.importing import Request
     from skillmap_dagster.planning import Selection
     from skillmap_dagster.runs import Platform
 
@@ -39,8 +40,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Which skills a model has or lacks, with evidence.",
 )
-
-_DEMO_SLICE_ITEMS = 10
 
 
 class Output(StrEnum):
@@ -72,7 +71,7 @@ def import_(
         registered = register(
             request, platform.resources["registry"], progress=progress
         )
-    _tell_registered(registered)
+    making.tell_registered(registered)
     failed = making.bring_up_to_date(platform)
     _show_reports(reports(platform.resources["lake"]))
     making.exit_if(failed)
@@ -93,7 +92,7 @@ def audit(
     request = _request(paths, root, benchmark, model, format_name, annotator)
     with screen.progress("auditing") as progress:
         registered, reports = audited(request, progress=progress)
-    _tell_registered(registered)
+    making.tell_registered(registered)
     _show_reports(reports)
 
 
@@ -209,33 +208,8 @@ def status(home: Home = None) -> None:
         screen.show(rows, title=title)
 
 
-@app.command()
-def demo(
-    home: Home = None,
-) -> None:
-    """Run the whole path on the bundled starter suite, and say where to look."""
-    from skillmap import starter
-    from skillmap_dagster.importing import manifest_request, register
-
-    platform = making.platform(home)
-    folder = starter.folder()
-    with screen.progress("reading") as progress:
-        registered = register(
-            manifest_request(folder / "suite.yaml", folder),
-            platform.resources["registry"],
-            progress=progress,
-        )
-    _tell_registered(registered)
-    settings = platform.resources["settings"]
-    if not Path(settings.file).exists():
-        # Three small benchmarks: a slice of a hundred items would be one of them.
-        few = {"minimum_slice_items": _DEMO_SLICE_ITEMS}
-        settings.write(settings.read().model_copy(update=few))
-    making.exit_if(making.bring_up_to_date(platform))
-    _show_demo(home)
-
-
 app.command()(annotate)
+app.command()(demo)
 app.command()(evaluate)
 app.command()(route)
 app.command()(power)
@@ -313,45 +287,9 @@ def _selection(
     )
 
 
-def _tell_registered(registered: "Registered") -> None:
-    screen.CONSOLE.print(
-        f"{len(registered.new)} new, {len(registered.changed)} changed, "
-        f"{len(registered.unchanged)} unchanged files"
-    )
-    for skipped in registered.skipped:
-        screen.ERRORS.print(f"passed over: {skipped}", markup=False, soft_wrap=True)
-
-
 def _show_reports(reports: dict[str, pl.DataFrame]) -> None:
     for title, rows in reports.items():
         if title == "suspicious":
             screen.show_findings(rows)
         else:
             screen.show(rows, title=title)
-
-
-def _show_demo(home: Path | None) -> None:
-    warehouse = making.warehouse(home)
-    screen.show(
-        warehouse.query(
-            "select benchmark_id, model_id, n_items, accuracy, accuracy_low, "
-            "accuracy_high from mart.model_accuracy"
-        ),
-        title="accuracy by benchmark and model",
-    )
-    screen.show(
-        warehouse.query(
-            "select model_id, slice_name, n_items, accuracy, accuracy_low, "
-            "accuracy_high, difference_to_expected from mart.weakest_slices "
-            "where weakness_rank <= 3"
-        ),
-        title="weakest slices of each model, with 95 % intervals",
-    )
-    at = f" --home {home}" if home else ""
-    screen.CONSOLE.print(
-        f"\nLook on:  skillmap report{at} --open\n"
-        f"          skillmap query{at} 'from mart.slice_differences limit 10'\n"
-        f"          skillmap status{at}\n"
-        "          dagster dev -w workspace.yaml",
-        markup=False,
-    )

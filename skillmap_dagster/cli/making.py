@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from skillmap_dagster.cli import screen
 
 if TYPE_CHECKING:
+    from skillmap_dagster.importing import Registered
     from skillmap_dagster.planning import Selection
     from skillmap_dagster.resources.warehouse import Warehouse
     from skillmap_dagster.runs import Platform
@@ -52,3 +53,13 @@ def exit_if(failures: list[str]) -> None:
     """End with an error if anything failed."""
     if failures:
         raise SystemExit(1)
+
+
+def tell_registered(registered: "Registered") -> None:
+    """Say how many files are new, changed and passed over."""
+    screen.CONSOLE.print(
+        f"{len(registered.new)} new, {len(registered.changed)} changed, "
+        f"{len(registered.unchanged)} unchanged files"
+    )
+    for skipped in registered.skipped:
+        screen.ERRORS.print(f"passed over: {skipped}", markup=False, soft_wrap=True)

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import dagster as dg
 import polars as pl
@@ -34,6 +35,7 @@ from tests.dagster.language_models.misbehaving_server import (
 from tests.pipeline.places import Made
 from tests.pipeline.sources import N_ITEMS, contents
 
+PROBE = {"claim": "It is so.", "q1": "So?", "q2": "Other?", "q3": "What?"}
 CELL = {"benchmark": "sums", "model": "eve"}
 SUMS = {"benchmark": "sums"}
 RATIONALE = {
@@ -56,25 +58,11 @@ def number_in(asked: Asked) -> int:
 
 
 def answered(asked: Asked) -> Answer:
-    """Each kind of answer there is, by the number of the item."""
+    """What each kind of call wants; an item gets its kind of answer by its number."""
     schema = asked.body.get("response_format", {}).get("json_schema", {})
-    if schema.get("name") == "rationale":
-        return completion(json.dumps(RATIONALE))
-    if schema.get("name") == "verdicts":
-        ids = schema["schema"]["properties"]
-        return completion(json.dumps(dict.fromkeys(ids, True)))
-    if schema.get("name") == "probe":
-        told = {"claim": "It is so.", "q1": "So?", "q2": "Other?", "q3": "What?"}
-        return completion(json.dumps(told))
-    if schema.get("name") == "judgement":
-        # One of the items is judged in words that say nothing.
-        is_mute = number_in(asked) == 1
-        return completion("well" if is_mute else '{"consistent": false}')
-    if (
-        "So?" in asked.question
-        or "Other?" in asked.question
-        or "What?" in asked.question
-    ):
+    if schema:
+        return completion(structured(schema, asked))
+    if any(question in asked.question for question in PROBE.values()):
         return completion("Yes.")
     number = number_in(asked)
     kinds = {
@@ -87,6 +75,20 @@ def answered(asked: Asked) -> Answer:
         6: failure(400, "this one is not for me"),
     }
     return kinds.get(number, completion(f"ANSWER: {number}"))
+
+
+def structured(schema: dict[str, Any], asked: Asked) -> str:
+    """An answer that follows a schema, but for one item that is judged in words."""
+    if schema["name"] == "judgement" and number_in(asked) == 1:
+        return "well"
+    ids = schema["schema"]["properties"]
+    told = {
+        "rationale": RATIONALE,
+        "verdicts": dict.fromkeys(ids, True),
+        "probe": PROBE,
+        "judgement": {"consistent": False},
+    }
+    return json.dumps(told[schema["name"]])
 
 
 OUTCOMES = {
@@ -209,6 +211,40 @@ def test_a_used_up_budget_keeps_what_is_done_and_says_so(
     assert session.left.usd == pytest.approx(0.05 - told.cost_usd)
     asked_for(platform, raw.MODEL_REPLIES, CELL)
     assert "not_attempted" not in rows(platform, raw.MODEL_REPLIES, CELL)["status"]
+
+
+def test_a_trial_asks_the_first_items_and_the_rest_later(
+    made: Made, server: Server
+) -> None:
+    platform = configured(made, server)
+
+    asked_for(platform.with_language_models(n_items=3), raw.MODEL_REPLIES, CELL)
+
+    assert len(server.asked) == 3
+    assert len(rows(platform, raw.MODEL_REPLIES, CELL)) == 3
+    asked_for(platform, raw.MODEL_REPLIES, CELL)
+    assert len({number_in(asked) for asked in server.asked}) == N_ITEMS
+
+
+def test_only_the_named_annotator_is_asked(made: Made, server: Server) -> None:
+    platform = configured(made, server)
+    settings = platform.resources["settings"]
+    chosen = settings.read()
+    both = {
+        "wise": chosen.annotators["wise"],
+        "bare": AnnotatorModel(language_model="loop", prompt="direct"),
+    }
+    settings.write(chosen.model_copy(update={"annotators": both}))
+
+    asked_for(
+        platform.with_language_models(names=["bare"]), raw.ANNOTATOR_REPLIES, SUMS
+    )
+
+    assert len(server.asked) == N_ITEMS
+    replies = rows(platform, raw.ANNOTATOR_REPLIES, SUMS)
+    is_left_out = pl.col("status") == "not_attempted"
+    told = replies.group_by("annotator").agg(is_left_out.sum()).sort("annotator")
+    assert told.rows() == [("bare", 0), ("wise", N_ITEMS)]
 
 
 def test_nothing_that_asks_models_is_made_by_itself(made: Made, server: Server) -> None:

@@ -37,7 +37,7 @@ class Endpoint(BaseModel):
         seed: Of the random part of the waits between tries.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     base_url: str = _OPENAI_URL
     api_key_variable: str | None = None

@@ -7,6 +7,9 @@ from collections.abc import Callable
 
 Clock = Callable[[], float]
 
+# A wait shorter than a clock can tell would be waited for without end.
+_ROUNDING = 1e-6
+
 
 class Allowance:
     """An amount that grows evenly and is taken from, such as tokens a minute.
@@ -35,7 +38,7 @@ class Allowance:
         grown = self._level + (now - self._then) * self._per_second
         self._level, self._then = min(self._most, grown), now
         lacking = min(amount, self._most) - self._level
-        if lacking > 0:
+        if lacking > _ROUNDING:
             return lacking / self._per_second
         self._level -= amount
         return 0.0
