@@ -3,7 +3,8 @@
 SkillmapError
 ├── InvalidInputError(ValueError)   the caller passed something unusable
 ├── ParseError(ValueError)          a source is not in the form we read
-└── ContractError                   a table broke its own contract
+├── ContractError                   a table broke its own contract
+└── ServiceError                    a service does not do what it is asked for now
 """
 
 
@@ -21,3 +22,7 @@ class ParseError(SkillmapError, ValueError):
 
 class ContractError(SkillmapError):
     """A table does not have the columns, keys or values its contract promises."""
+
+
+class ServiceError(SkillmapError):
+    """A service that is asked as it should be will do no more for now."""

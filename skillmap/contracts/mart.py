@@ -45,6 +45,7 @@ MODEL_ACCURACY = Table(
         "answered_items_are_items": "n_answered <= n_items",
     },
     cross_checks=("accuracy_covers_every_scored_cell",),
+    cautions=("no_two_models_respond_alike",),
     columns=(
         BENCHMARK_ID,
         MODEL_ID,

@@ -2,10 +2,17 @@
 
 import dagster as dg
 
+from skillmap.contracts import annotation, core, raw
+from skillmap.contracts.table import Table
 from skillmap.errors import SkillmapError
 from skillmap_dagster.assets.publication import WAREHOUSE_KEY
 from skillmap_dagster.planning import asset_keys
 from skillmap_dagster.resources.registry import Registry
+
+
+def _key(table: Table) -> dg.AssetKey:
+    return dg.AssetKey(list(table.key))
+
 
 import_benchmark = dg.define_asset_job(
     "import_benchmark",
@@ -17,6 +24,29 @@ import_results = dg.define_asset_job(
     selection=asset_keys("benchmark_model"),
     description="Results of a model on a benchmark. Backfill one model: choose it in "
     "the one dimension, and all of the other.",
+)
+evaluate_model = dg.define_asset_job(
+    "evaluate_model",
+    selection=[_key(raw.MODEL_REPLIES), *asset_keys("benchmark_model")],
+    description="Ask a configured model the items of a benchmark, and read its "
+    "replies. Calls may cost money: `budget_usd` and `budget_tokens` of the resource "
+    "`language_models` are hard bounds of each run.",
+)
+annotate_benchmark = dg.define_asset_job(
+    "annotate_benchmark",
+    selection=[
+        _key(raw.ANNOTATOR_REPLIES),
+        *map(_key, (core.RATIONALES, annotation.OFFLINE_MENTIONS)),
+        _key(core.SKILL_MENTIONS),
+    ],
+    description="Ask the configured annotators about a benchmark's items, and read "
+    "skills out of their replies. Calls may cost money.",
+)
+verify_skills = dg.define_asset_job(
+    "verify_skills",
+    selection=[_key(annotation.SKILL_VERDICTS)],
+    description="Ask the configured verifiers whether a sample of a benchmark's items "
+    "takes the skills that it has. Calls may cost money.",
 )
 publish = dg.define_asset_job(
     "publish",
@@ -56,4 +86,12 @@ recheck_daily = dg.ScheduleDefinition(
     cron_schedule="0 4 * * *",
     default_status=dg.DefaultScheduleStatus.RUNNING,
 )
-JOBS = [import_benchmark, import_results, publish, recheck_sources]
+JOBS = [
+    import_benchmark,
+    import_results,
+    evaluate_model,
+    annotate_benchmark,
+    verify_skills,
+    publish,
+    recheck_sources,
+]

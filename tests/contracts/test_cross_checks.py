@@ -147,3 +147,25 @@ def test_a_caution_selects_what_is_known_to_be_doubtful(
         doubtful = rows_of(connection, f"cautions/{caution}")
 
     assert doubtful.rows() == [("quiz:ada:f1", "quiz:0")]
+
+
+def test_models_that_respond_alike_to_the_letter_are_paired() -> None:
+    def said(model: str, text: str, n: int) -> list[dict[str, object]]:
+        run = {"model_id": model, "benchmark_id": "quiz", "eval_run_id": model}
+        return [
+            {**run, "item_id": f"quiz:{i}", "response": f"{text} {i}"} for i in range(n)
+        ]
+
+    told = [
+        *said("ada", "It is", 20),
+        *said("bob", "It was", 20),
+        *said("copy of ada", "It is", 20),
+        # Few items may be answered alike by chance.
+        *said("dan", "So is", 19),
+        *said("eve", "So is", 19),
+    ]
+
+    with make_warehouse(responses=rows("responses", *told)) as connection:
+        pairs = rows_of(connection, "cautions/no_two_models_respond_alike")
+
+    assert pairs.rows() == [("quiz", "ada", "copy of ada")]

@@ -109,6 +109,9 @@ def test_the_code_location_is_whole() -> None:
     assert {job.name for job in JOBS} == {
         "import_benchmark",
         "import_results",
+        "evaluate_model",
+        "annotate_benchmark",
+        "verify_skills",
         "publish",
         "recheck_sources",
     }
@@ -130,9 +133,12 @@ def test_each_job_is_of_one_kind_of_partition() -> None:
     names = {name: job.partitions_def for name, job in resolved.items()}
     assert names["publish"] is None
     assert isinstance(names["import_benchmark"], dg.DynamicPartitionsDefinition)
-    cells = names["import_results"]
-    assert isinstance(cells, dg.MultiPartitionsDefinition)
-    assert cells.partition_dimension_names == ["benchmark", "model"]
+    for name in ("import_results", "evaluate_model"):
+        cells = names[name]
+        assert isinstance(cells, dg.MultiPartitionsDefinition)
+        assert cells.partition_dimension_names == ["benchmark", "model"]
+    for name in ("annotate_benchmark", "verify_skills"):
+        assert isinstance(names[name], dg.DynamicPartitionsDefinition)
 
 
 @pytest.mark.slow

@@ -18,8 +18,14 @@ import pytest
 
 from skillmap.contracts import mart
 from skillmap_dagster.resources.lake import Lake
+from skillmap_dagster.resources.language_models.configuration import (
+    LanguageModel,
+    Responder,
+)
+from skillmap_dagster.resources.settings import Settings
+from tests.dagster.language_models.misbehaving_server import serving
 from tests.pipeline.places import made_once
-from tests.pipeline.sources import contents, stamps
+from tests.pipeline.sources import N_ITEMS, contents, stamps
 
 REPOSITORY = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -69,6 +75,11 @@ query Check($key: AssetKeyInput!, $partition: String!) {
     partition
     evaluation { metadataEntries { label ... on TextMetadataEntry { text } } }
   }
+}"""
+
+PARTITIONS = """
+query Partitions($key: AssetKeyInput!) {
+  assetNodeOrError(assetKey: $key) { ... on AssetNode { partitionKeys } }
 }"""
 
 Ask = Callable[..., Any]
@@ -147,9 +158,11 @@ def _kill_what_is_left(group: int) -> None:
         return
 
 
-def started(query: Ask, tables: list[str], keys: list[str]) -> str:
+def started(
+    query: Ask, tables: list[str], keys: list[str], *, schema: str = "core"
+) -> str:
     """The id of a backfill of some partitions of some tables."""
-    selection = [{"path": ["core", table]} for table in tables]
+    selection = [{"path": [schema, table]} for table in tables]
     params = {"assetSelection": selection, "partitionNames": keys}
     launched = query(BACKFILL, params=params)["launchPartitionBackfill"]
     assert launched["__typename"] == "LaunchBackfillSuccess", launched
@@ -173,6 +186,22 @@ def launched(query: Ask, job: str, benchmark: str, model: str) -> str:
     found = query(RUN, params=params)["launchPipelineExecution"]
     assert found["__typename"] == "LaunchRunSuccess", found
     return found["run"]["id"]
+
+
+def models(query: Ask) -> list[str]:
+    """The models that can be chosen for a backfill."""
+    key = {"path": ["core", "models"]}
+    found = query(PARTITIONS, key=key)["assetNodeOrError"]
+    return found["partitionKeys"]
+
+
+def configure_a_model(home: Path, model: str, url: str) -> None:
+    """What a person writes in the settings to have a model evaluated."""
+    settings = Settings(file=str(home / "settings.yaml"))
+    asked = {"loop": LanguageModel(base_url=url)}
+    responders = {model: Responder(language_model="loop")}
+    update = {"language_models": asked, "responders": responders}
+    settings.write(settings.read().model_copy(update=update))
 
 
 def status(query: Ask, backfill_id: str) -> str:
@@ -200,7 +229,7 @@ def last_check(query: Ask, partition: str) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_a_model_is_backfilled_and_a_broken_file_is_shown_for_its_partition(
+def test_a_model_is_backfilled_another_asked_and_a_broken_file_shown(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     sources = _folder_with_a_home(tmp_path_factory.getbasetemp(), tmp_path)
@@ -208,7 +237,7 @@ def test_a_model_is_backfilled_and_a_broken_file_is_shown_for_its_partition(
     before, before_on_disk = contents(lake), stamps(lake)
     log = tmp_path / "dagster-dev.log"
 
-    with dagster_dev(tmp_path) as query:
+    with serving() as server, dagster_dev(tmp_path) as query:
         # What the command line made is in the same history.
         assert last_check(query, "charts|bob")["status"] == "SUCCEEDED"
 
@@ -234,6 +263,20 @@ def test_a_model_is_backfilled_and_a_broken_file_is_shown_for_its_partition(
             ("core.models", ("ada",)),
         }
         assert contents(lake) == before
+
+        configure_a_model(tmp_path / ".skillmap", "eve", server.url)
+        wait_for(lambda: "eve" in models(query), "partition of eve", log)
+        asked = started(
+            query, ["model_replies"], ["charts|eve", "sums|eve"], schema="raw"
+        )
+        wait_for(lambda: status(query, asked) in FINISHED, "end of the asking", log)
+
+        assert status(query, asked) == "COMPLETED_SUCCESS"
+        assert len(server.asked) == 2 * N_ITEMS
+        wait_for(
+            lambda: lake.read(mart.MODEL_ACCURACY).height == 6, "marts of eve", log
+        )
+        before = contents(lake)
 
         file = sources / "sums-ada.jsonl"
         file.write_bytes(file.read_bytes()[:-40])
@@ -261,7 +304,6 @@ def test_a_model_is_backfilled_and_a_broken_file_is_shown_for_its_partition(
         assert "sums-ada.jsonl: the last line, record 11, is cut off" in reason
         assert last_check(query, "charts|ada")["status"] == "SUCCEEDED"
         assert contents(lake) == before
-        assert lake.read(mart.MODEL_ACCURACY).height == 4
 
 
 def _folder_with_a_home(base: Path, folder: Path) -> Path:

@@ -6,6 +6,7 @@ import pytest
 from skillmap.contracts import core, raw
 from skillmap.errors import InvalidInputError
 from skillmap.items.content import with_content_hashes
+from skillmap.results import eval_runs
 from skillmap.results.eval_runs import Cell, ModelSource, cell
 from skillmap.results.replies import model_replies, replies_source
 from tests.builders import NO_ORDER, make_items
@@ -157,3 +158,17 @@ def test_a_reply_about_no_item_of_the_benchmark_is_an_error() -> None:
             model_id="ada",
             prompt_id="direct@0",
         )
+
+
+def test_a_new_reader_reads_the_same_replies_again_and_asks_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    items = asked_items()
+    replies = asked(items)
+    before = cell_of(replies, items)
+    monkeypatch.setattr(eval_runs, "EXTRACTOR_VERSION", "skillmap-2")
+
+    after = cell_of(replies, items)
+
+    assert after.responses.equals(before.responses)
+    assert set(after.scores["extractor"]) == {"source", "skillmap-2"}

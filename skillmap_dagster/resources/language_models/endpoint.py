@@ -1,7 +1,7 @@
 """A server that speaks the OpenAI interface, and how hard it may be asked."""
 
 import os
-from typing import Literal, Self
+from typing import Any, Literal
 from urllib.parse import SplitResult, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -71,11 +71,13 @@ class Endpoint(BaseModel):
             raise ValueError("an address begins with http:// or https:// and a host")
         return base_url.rstrip("/")
 
-    @model_validator(mode="after")
-    def _asks_openai_with_its_key(self) -> Self:
-        if self.api_key_variable is None and self.base_url == _OPENAI_URL:
-            return self.model_copy(update={"api_key_variable": _OPENAI_VARIABLE})
-        return self
+    @model_validator(mode="before")
+    @classmethod
+    def _asks_openai_with_its_key(cls, told: dict[str, Any]) -> dict[str, Any]:
+        is_openai = str(told.get("base_url", _OPENAI_URL)).rstrip("/") == _OPENAI_URL
+        if is_openai and told.get("api_key_variable") is None:
+            return {**told, "api_key_variable": _OPENAI_VARIABLE}
+        return told
 
     @property
     def dialect(self) -> Dialect:

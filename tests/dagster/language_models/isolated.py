@@ -1,12 +1,11 @@
 """An interpreter that has a stand-in for vLLM, as the isolated environment has vLLM."""
 
-import os
 import sys
 import time
 from pathlib import Path
 
 FAKE = Path(__file__).with_name("fake_vllm")
-_SOON_SECONDS = 20
+_SOON_SECONDS = 60
 
 
 def make_interpreter(folder: Path) -> Path:
@@ -42,7 +41,3 @@ def wait_for(path: Path) -> str:
             return text
         time.sleep(0.05)
     raise AssertionError(f"{path.name} did not come")
-
-
-def end(pid: int, number: int) -> None:
-    os.kill(pid, number)

@@ -4,7 +4,7 @@ from pydantic import ValidationError
 from skillmap.errors import InvalidInputError
 from skillmap_dagster.resources.language_models.endpoint import Endpoint
 
-SECRET = "pass-0123456789"
+SECRET = "pass-0123456789"  # noqa: S105  of no one
 
 
 @pytest.mark.parametrize(

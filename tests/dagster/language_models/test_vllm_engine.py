@@ -40,7 +40,9 @@ def engine(tmp_path: Path) -> Iterator[VllmEngine]:
     folder = tmp_path / "model"
     folder.mkdir()
     interpreter = make_interpreter(tmp_path)
-    with VllmEngine(folder=folder, interpreter=interpreter, start_seconds=30) as opened:
+    with VllmEngine(
+        folder=folder, interpreter=interpreter, start_seconds=120
+    ) as opened:
         yield opened
 
 
