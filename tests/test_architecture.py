@@ -22,7 +22,14 @@ from tests.contracts.random_rows import random_rows
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("skillmap", "skillmap_dagster")
 MODULES = sorted(f for name in PACKAGES for f in (ROOT / name).rglob("*.py"))
-HEAVY = ("torch", "transformers", "sae_lens", "great_expectations", "vllm")
+HEAVY = (
+    "torch",
+    "transformers",
+    "sae_lens",
+    "great_expectations",
+    "vllm",
+    "openai",
+)
 NOT_DOMAIN = ("dagster", "matplotlib", "onnxruntime", "skillmap_dagster", *HEAVY)
 QUERIES = [
     f"{folder}/{name}"
