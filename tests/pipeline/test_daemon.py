@@ -25,7 +25,7 @@ from skillmap_dagster.resources.language_models.configuration import (
 from skillmap_dagster.resources.settings import Settings
 from tests.dagster.language_models.misbehaving_server import serving
 from tests.pipeline.places import made_once
-from tests.pipeline.sources import N_ITEMS, contents, stamps
+from tests.pipeline.sources import N_ITEMS, Contents, contents, stamps
 
 REPOSITORY = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -195,6 +195,11 @@ def models(query: Ask) -> list[str]:
     return found["partitionKeys"]
 
 
+def of_partitions(found: Contents) -> Contents:
+    """What is there of tables that have partitions."""
+    return {part: content for part, content in found.items() if part[1]}
+
+
 def configure_a_model(home: Path, model: str, url: str) -> None:
     """What a person writes in the settings to have a model evaluated."""
     settings = Settings(file=str(home / "settings.yaml"))
@@ -303,7 +308,8 @@ def test_a_model_is_backfilled_another_asked_and_a_broken_file_shown(
         ]
         assert "sums-ada.jsonl: the last line, record 11, is cut off" in reason
         assert last_check(query, "charts|ada")["status"] == "SUCCEEDED"
-        assert contents(lake) == before
+        # The marts over all partitions may still be following eve.
+        assert of_partitions(contents(lake)) == of_partitions(before)
 
 
 def _folder_with_a_home(base: Path, folder: Path) -> Path:

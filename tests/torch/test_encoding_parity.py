@@ -19,6 +19,7 @@ from skillmap.concepts.encoding.fused import Device, FusedEncoder
 from skillmap.concepts.encoding.registry import encoder_entry
 from skillmap_dagster.resources.encoders import autoencoder_loading
 from tests.concepts.encoding.autoencoders import random_autoencoder, vectors
+from tests.concepts.encoding.record_sae_lens import in_sae_lens
 
 torch = pytest.importorskip("torch", reason="needs torch: run `make test-torch`")
 # Its own imports warn; 20 s, and not needed where skillmap is used.
@@ -33,30 +34,11 @@ except ImportError:
     )
 
 KINDS = ["standard", "topk", "jumprelu", "gated"]
-CLASSES: dict[str, tuple[Any, Any]] = {
-    "standard": (sae_lens.StandardSAE, sae_lens.StandardSAEConfig),
-    "topk": (sae_lens.TopKSAE, sae_lens.TopKSAEConfig),
-    "jumprelu": (sae_lens.JumpReLUSAE, sae_lens.JumpReLUSAEConfig),
-    "gated": (sae_lens.GatedSAE, sae_lens.GatedSAEConfig),
-}
 
 
-def theirs(ours: Autoencoder, folder: Path) -> sae_lens.SAE[Any]:
+def theirs(ours: Autoencoder, folder: Path) -> Any:  # noqa: ANN401  it is an extra
     """The same weights in sae-lens, saved by it."""
-    made, config = CLASSES[ours.architecture]
-    about: dict[str, Any] = {}
-    if ours.architecture == "topk":
-        about = {"k": ours.k, "rescale_acts_by_decoder_norm": ours.is_scaled}
-    sae = made(
-        config(
-            d_in=ours.d_in,
-            d_sae=ours.d_sae,
-            apply_b_dec_to_input=ours.is_centred,
-            normalize_activations=ours.normalisation,
-            **about,
-        )
-    )
-    sae.load_state_dict({n: torch.tensor(v) for n, v in ours.weights.items()})
+    sae = in_sae_lens(ours)
     sae.save_model(folder)
     return sae
 

@@ -1,8 +1,10 @@
 """What a person says of the language models that skillmap may ask."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from skillmap_dagster.resources.language_models.device import DeviceChoice, Precision
 
 Kind = Literal["openai", "openai_batch", "vllm_server", "vllm_engine", "transformers"]
 
@@ -22,6 +24,10 @@ class LanguageModel(BaseModel):
         folder: Of the weights, for the kinds that load them; "smollm2" for the
             packaged model.
         interpreter: Python of the environment that vLLM is installed in.
+        device: What a model that is loaded computes on; CUDA where there is some, if
+            not given.
+        precision: Of its weights and sums.
+        options: Further options of vLLM, by the names of ``vllm.LLM``.
         revision: Version of the model, where its name does not fix it.
         temperature: 0 for the most likely answer, None for the server's default.
         top_p: Share of the probability that is sampled from, or None.
@@ -46,6 +52,9 @@ class LanguageModel(BaseModel):
     api_key_variable: str | None = None
     folder: str | None = None
     interpreter: str | None = None
+    device: DeviceChoice = "auto"
+    precision: Precision = "auto"
+    options: dict[str, Any] = {}
     revision: str | None = None
     temperature: float | None = Field(default=0.0, ge=0)
     top_p: float | None = Field(default=None, gt=0, le=1)

@@ -20,7 +20,9 @@ from skillmap_dagster.resources.language_models.session import (
     Session,
     current_session,
 )
-from skillmap_dagster.resources.language_models.transports import transport_of
+from skillmap_dagster.resources.language_models.transports import (
+    ConfiguredTransport,
+)
 
 _SECONDS_BETWEEN_LINES = 10
 _ASKED_SCHEMA = pl.Schema(
@@ -134,7 +136,9 @@ class LanguageModels(dg.ConfigurableResource):
         session = current_session()
         budget = session.left if session else self._own_budget
         with (
-            transport_of(name, model, cache=Path(self.cache)) as transport,
+            ConfiguredTransport(
+                name, model, cache=Path(self.cache), folder=Path(self.folder)
+            ) as transport,
             self.log as log,
         ):
             summary = make_calls(

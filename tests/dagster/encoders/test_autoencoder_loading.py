@@ -29,9 +29,9 @@ def test_a_local_folder_needs_nothing_else(tmp_path: Path) -> None:
 
 
 def test_the_bundled_one_is_found(tmp_path: Path) -> None:
-    found = load_autoencoder(find_encoder("smollm2-135m-l11-1k"), tmp_path)
+    found = load_autoencoder(find_encoder("smollm2-135m-l11-2k"), tmp_path)
 
-    assert (found.d_in, found.d_sae) == (576, 1024)
+    assert (found.d_in, found.d_sae) == (576, 2048)
     assert not list(tmp_path.iterdir())
 
 
@@ -73,7 +73,7 @@ def test_an_encoder_needs_torch_and_says_how_to_get_it(tmp_path: Path) -> None:
     (tmp_path / "models" / f"{SMOLLM2}-1").mkdir(parents=True)
 
     with pytest.raises(InvalidInputError, match=r"pip install 'skillmap\[local\]'"):
-        load_encoder(find_encoder("smollm2-135m-l11-1k"), cache=tmp_path)
+        load_encoder(find_encoder("smollm2-135m-l11-2k"), cache=tmp_path)
 
 
 def test_a_model_is_known_by_all_its_files(tmp_path: Path) -> None:
