@@ -1,0 +1,1 @@
+"""What benchmarks exercise and models fail on, in the concepts of an encoder."""
