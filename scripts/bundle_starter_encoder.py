@@ -2,7 +2,7 @@
 
 Run from the repository's root, after ``scripts.train_starter_encoder``::
 
-    python -m scripts.bundle_starter_encoder WORK_FOLDER layer-11-latents-1024
+    python -m scripts.bundle_starter_encoder WORK_FOLDER layer-11-latents-2048
 
 with that script's work folder and an autoencoder in it. Without the second, it only
 records the starter suite's activations again.
@@ -33,7 +33,7 @@ from skillmap.concepts.encoding.storage import write_frame
 from skillmap.concepts.encoding.tokens import item_content
 from skillmap_dagster.resources.encoders.loading import load_encoder
 
-NAME: Final = "smollm2-135m-l11-1k"
+NAME: Final = "smollm2-135m-l11-2k"
 CARD: Final = "README.md"
 
 
@@ -163,8 +163,8 @@ has looked at them.
 
 `item_concepts.parquet` and `item_encodings.parquet` hold what the encoder gives on the
 items of the starter suite, question and options, in float32 on a CPU.
-`encoder.json` says all of what gave them. Other libraries or devices give the same to
-about 1e-5 of the mass.
+`encoder.json` says all of what gave them. A second recording gave the same bytes; other
+libraries, processors or devices may differ by rounding.
 
 ## Known weaknesses
 
