@@ -184,7 +184,9 @@ class Platform:
             (TABLE_ASSETS[table.key], partition)
             for stage in STAGES
             for table in TABLES.values()
-            if table.partitions == stage and str(table) in tables
+            if table.partitions == stage
+            and str(table) in tables
+            and not TABLE_ASSETS[table.key].asks_models
             for partition in self.planner.partitions(stage)
         ]
         for number, (asset, partition) in enumerate(todo):

@@ -114,7 +114,7 @@ def cut_within(text: str, n_characters: int) -> str:
 
     Examples:
         >>> cut_within("applying long division (broad)", 16)
-        'applying …road)'
+        'applying l…road)'
         >>> cut_within("division", 16)
         'division'
     """

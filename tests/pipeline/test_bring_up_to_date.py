@@ -19,12 +19,10 @@ from tests.pipeline.sources import (
     write_results,
 )
 
-BENCHMARK_TABLES = {
-    str(table) for table in TABLES.values() if table.partitions == "benchmark"
-}
-CELL_TABLES = {
-    str(table) for table in TABLES.values() if table.partitions == "benchmark_model"
-}
+# Without those that ask models: nothing makes them but a person.
+UNASKED = [asset.table for asset in TABLE_ASSETS.values() if not asset.asks_models]
+BENCHMARK_TABLES = {str(table) for table in UNASKED if table.partitions == "benchmark"}
+CELL_TABLES = {str(t) for t in UNASKED if t.partitions == "benchmark_model"}
 
 Written = set[tuple[str, tuple[str, ...]]]
 
@@ -44,7 +42,8 @@ def made_from(name: str) -> Written:
         met |= {
             str(asset.table)
             for asset in TABLE_ASSETS.values()
-            if not asset.table.partitions and any(str(r) in met for r in asset.reads)
+            if not (asset.table.partitions or asset.asks_models)
+            and any(str(r) in met for r in asset.reads)
         }
     return {(table, ()) for table in met - {name}}
 
