@@ -5,6 +5,7 @@
 SHELL := /bin/bash
 PYTHON ?= python3.11
 VLLM_MODES ?= direct
+TEST_WORKERS ?= 2
 BIN := .venv/bin
 export UV_PYTHON_DOWNLOADS := never
 
@@ -43,7 +44,7 @@ sql:
 location:
 	$(BIN)/dagster definitions validate -w workspace.yaml --log-level warning
 tests:
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q -n $(TEST_WORKERS) --dist loadfile
 
 lock:  ## Resolve again: exact versions and hashes, and no URL
 	cd "$$(mktemp -d)" && cp $(CURDIR)/pyproject.toml . && touch README.md \
