@@ -12,6 +12,7 @@ from skillmap_dagster.planning import Task
 from skillmap_dagster.resources.lake import Partition
 from skillmap_dagster.resources.language_models.configuration import LanguageModel
 from skillmap_dagster.resources.language_models.session import Session, shared_session
+from skillmap_dagster.resources.language_models.transports import endpoint_of
 from skillmap_dagster.resources.settings import AnalysisSettings
 from skillmap_dagster.runs import Platform
 
@@ -45,6 +46,8 @@ def with_language_model(
         model = LanguageModel.model_validate({**before, **told})
     except ValueError as error:
         raise InvalidInputError(f"language model {name!r}: {error}") from error
+    # Before it is written anywhere: an address may hold a password.
+    endpoint_of(model)
     models = {**settings.language_models, name: model}
     return settings.model_copy(update={"language_models": models})
 

@@ -1,6 +1,7 @@
 """What language models answered. Made only when a person asks: calls may cost money."""
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import polars as pl
 
@@ -10,6 +11,7 @@ from skillmap.annotation.calls import (
     annotation_calls,
     annotation_template,
 )
+from skillmap.calls import Call
 from skillmap.contracts import core, raw
 from skillmap.errors import InvalidInputError
 from skillmap.prompting.item_calls import askable_items, item_calls, unaskable_items
@@ -18,6 +20,7 @@ from skillmap.results.replies import model_replies as replies_of_model
 from skillmap_dagster import pictures
 from skillmap_dagster.assets.table_asset import table_asset
 from skillmap_dagster.resources.lake import Lake, Partition
+from skillmap_dagster.resources.language_models.configuration import LanguageModel
 from skillmap_dagster.resources.language_models.models import LanguageModels
 from skillmap_dagster.resources.settings import AnalysisSettings, Settings
 
@@ -55,16 +58,17 @@ def model_replies(
         )
     responder = chosen.responders[model_id]
     template = template_of(responder.prompt)
-    items = language_models.first_items(lake.read(core.ITEMS, benchmark=benchmark_id))
-    askable = askable_items(items)
+    items = lake.read(core.ITEMS, benchmark=benchmark_id)
     name = responder.language_model
     model = chosen.language_model(name)
     asked = language_models.asked(name, model, max_tokens=responder.max_tokens)
-    answers = language_models.answers(
+    answers = _answers(
+        language_models,
         name,
         model,
-        item_calls(askable, template, asked, epochs=responder.epochs),
-        n_calls=askable.height * responder.epochs,
+        items,
+        lambda some: item_calls(some, template, asked, epochs=responder.epochs),
+        n_each=responder.epochs,
     )
     return replies_of_model(
         items,
@@ -73,6 +77,36 @@ def model_replies(
         model_id=model_id,
         prompt_id=template.prompt_id,
     )
+
+
+def _answers(
+    language_models: LanguageModels,
+    name: str,
+    model: LanguageModel,
+    items: pl.DataFrame,
+    calls_about: Callable[[pl.DataFrame], Iterator[Call]],
+    *,
+    n_each: int = 1,
+    is_asked: bool = True,
+) -> pl.DataFrame:
+    """Answers about the items that are asked now, and those known of the others.
+
+    A trial on the first items leaves out nothing that is in the log.
+    """
+    askable = askable_items(items)
+    first = language_models.first_items(askable)
+    asked = language_models.answers(
+        name,
+        model,
+        calls_about(first),
+        n_calls=first.height * n_each,
+        is_asked=is_asked,
+    )
+    rest = askable.join(first, on="item_id", how="anti", maintain_order="left")
+    known = language_models.answers(
+        name, model, calls_about(rest), n_calls=0, is_asked=False
+    )
+    return pl.concat([asked, known.filter(pl.col("status") != "not_attempted")])
 
 
 def _not_asked(items: pl.DataFrame) -> pl.DataFrame:
@@ -112,18 +146,18 @@ def annotator_replies(
             "settings: no annotator under `annotators`, so nobody can be asked. "
             "`skillmap annotate` adds one"
         )
-    items = language_models.first_items(lake.read(core.ITEMS, benchmark=benchmark_id))
-    askable = askable_items(items)
+    items = lake.read(core.ITEMS, benchmark=benchmark_id)
     made = []
     for name, annotator in sorted(chosen.annotators.items()):
         model = chosen.language_model(annotator.language_model)
         form = _FORMS[annotator.prompt]
         asked = language_models.asked(annotator.language_model, model)
-        answers = language_models.answers(
+        answers = _answers(
+            language_models,
             annotator.language_model,
             model,
-            annotation_calls(askable, asked, form=form),
-            n_calls=askable.height,
+            items,
+            functools.partial(annotation_calls, asked=asked, form=form),
             is_asked=language_models.asks(name),
         )
         made.append(

@@ -12,6 +12,7 @@ import pytest
 from skillmap.calls.budget import Budget
 from skillmap.contracts import annotation, core, probing, raw
 from skillmap.contracts.table import Table
+from skillmap.errors import InvalidInputError
 from skillmap_dagster.asking import ask, outcomes, with_language_model
 from skillmap_dagster.planning import Task
 from skillmap_dagster.resources.language_models.configuration import (
@@ -33,9 +34,10 @@ from tests.dagster.language_models.misbehaving_server import (
     serving,
 )
 from tests.pipeline.places import Made
-from tests.pipeline.sources import N_ITEMS, contents
+from tests.pipeline.sources import N_ITEMS, bring_in, contents, write_results
 
 PROBE = {"claim": "It is so.", "q1": "So?", "q2": "Other?", "q3": "What?"}
+RESPONDER = Responder(language_model="loop")
 CELL = {"benchmark": "sums", "model": "eve"}
 SUMS = {"benchmark": "sums"}
 RATIONALE = {
@@ -117,7 +119,7 @@ def configured(made: Made, server: Server, **model: object) -> Platform:
         settings.read().model_copy(
             update={
                 "language_models": {"loop": LanguageModel.model_validate(told)},
-                "responders": {"eve": Responder(language_model="loop")},
+                "responders": {"eve": RESPONDER},
                 "annotators": {"wise": AnnotatorModel(language_model="loop")},
                 "verifiers": ("loop",),
             }
@@ -224,6 +226,9 @@ def test_a_trial_asks_the_first_items_and_the_rest_later(
     assert len(rows(platform, raw.MODEL_REPLIES, CELL)) == 3
     asked_for(platform, raw.MODEL_REPLIES, CELL)
     assert len({number_in(asked) for asked in server.asked}) == N_ITEMS
+    # A trial after that takes nothing away.
+    asked_for(platform.with_language_models(n_items=3), raw.MODEL_REPLIES, CELL)
+    assert len(rows(platform, raw.MODEL_REPLIES, CELL)) == N_ITEMS
 
 
 def test_only_the_named_annotator_is_asked(made: Made, server: Server) -> None:
@@ -407,3 +412,35 @@ def test_a_language_model_is_configured_by_what_is_told() -> None:
 
     model = changed.language_model("loop")
     assert (model.base_url, model.max_tokens) == ("http://127.0.0.1:1/v1", 7)
+
+
+def test_a_password_in_an_address_is_neither_written_nor_told(made: Made) -> None:
+    settings = made.platform.resources["settings"]
+    address = {"base_url": "http://ada:secret@127.0.0.1/v1"}
+
+    with pytest.raises(InvalidInputError, match="no user and no password") as raised:
+        with_language_model(settings.read(), "loop", address)
+
+    assert "secret" not in str(raised.value)
+    # Neither where it was written by hand.
+    models = {"loop": LanguageModel.model_validate(address)}
+    told = {"language_models": models, "responders": {"eve": RESPONDER}}
+    settings.write(settings.read().model_copy(update=told))
+    made.platform.add_partition_keys()
+    failures = made.platform.run(Task(CELL, [dg.AssetKey(["raw", "model_replies"])]))
+    assert "no user and no password" in failures[0]
+    assert "secret" not in failures[0]
+
+
+def test_a_benchmark_without_skills_has_nothing_to_verify(
+    made: Made, server: Server
+) -> None:
+    platform = configured(made, server)
+    folder = made.sources / "more"
+    write_results(folder, "bare", "ada", names_skills=False)
+    assert bring_in(platform, folder).failures == []
+
+    asked_for(platform, annotation.SKILL_VERDICTS, {"benchmark": "bare"})
+
+    assert server.asked == []
+    assert rows(platform, annotation.SKILL_VERDICTS, {"benchmark": "bare"}).is_empty()

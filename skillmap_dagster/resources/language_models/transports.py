@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 import dagster as dg
+from pydantic import ValidationError
 
 from skillmap.calls import Call, Reply
+from skillmap.errors import InvalidInputError
 from skillmap_dagster.resources.language_models.batch_transport import BatchTransport
 from skillmap_dagster.resources.language_models.configuration import LanguageModel
 from skillmap_dagster.resources.language_models.endpoint import Endpoint
@@ -65,9 +67,9 @@ class ConfiguredTransport:
     def _open(self) -> Transport:
         model = self._model
         if model.kind == "openai":
-            return OpenAITransport(_endpoint(model))
+            return OpenAITransport(endpoint_of(model))
         if model.kind == "openai_batch":
-            return BatchTransport(_endpoint(model), self._folder / "batches")
+            return BatchTransport(endpoint_of(model), self._folder / "batches")
         if model.kind == "vllm_server":
             return self._opened.enter_context(self._own_server())
         computing: dict[str, Any] = {
@@ -102,7 +104,7 @@ class ConfiguredTransport:
         with server.running(self._tell_waiting) as served:
             self._tell(served.device)
             understood = {"base_url": served.base_url, "continues_messages": True}
-            yield OpenAITransport(_endpoint(model.model_copy(update=understood)))
+            yield OpenAITransport(endpoint_of(model.model_copy(update=understood)))
 
     def _weights(self) -> Path:
         if self._model.folder == _PACKAGED:
@@ -123,7 +125,13 @@ class ConfiguredTransport:
         )
 
 
-def _endpoint(model: LanguageModel) -> Endpoint:
+def endpoint_of(model: LanguageModel) -> Endpoint:
+    """The server of a language model.
+
+    Raises:
+        InvalidInputError: If the address or a number is not allowed. What was given is
+            not repeated, for it may hold what must not be told.
+    """
     told = {
         "base_url": model.base_url,
         "api_key_variable": model.api_key_variable,
@@ -136,4 +144,8 @@ def _endpoint(model: LanguageModel) -> Endpoint:
         "n_tries": model.n_tries,
     }
     given = {field: value for field, value in told.items() if value is not None}
-    return Endpoint.model_validate(given)
+    try:
+        return Endpoint.model_validate(given)
+    except ValidationError as error:
+        wrong = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
+        raise InvalidInputError("; ".join(wrong)) from None
