@@ -123,12 +123,14 @@ def replies_source(replies: pl.DataFrame) -> BenchmarkSource:
 
 
 def with_call_columns(results: pl.DataFrame) -> pl.DataFrame:
-    """``results`` with the columns of the calls, null where a source has none."""
-    return results.with_columns(
+    """``results`` with the columns of the calls last, null where a source has none."""
+    known = results.with_columns(
         pl.lit(None, raw.MODEL_REPLIES.polars_schema[name]).alias(name)
         for name in CALL_COLUMNS
         if name not in results.columns
     )
+    # In one order, so that imported and asked results stack.
+    return known.select(pl.exclude(CALL_COLUMNS), *CALL_COLUMNS)
 
 
 def _read(replies: pl.DataFrame) -> pl.DataFrame:

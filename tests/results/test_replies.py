@@ -9,7 +9,13 @@ from skillmap.items.content import with_content_hashes
 from skillmap.results import eval_runs
 from skillmap.results.eval_runs import Cell, ModelSource, cell
 from skillmap.results.replies import model_replies, replies_source
-from tests.builders import NO_ORDER, make_items
+from tests.builders import (
+    NO_ORDER,
+    make_items,
+    make_results,
+    make_source,
+    make_stated_items,
+)
 
 SAID = {
     "right": ("answered", "The answer is (B).", "stop"),
@@ -172,3 +178,22 @@ def test_a_new_reader_reads_the_same_replies_again_and_asks_nobody(
 
     assert after.responses.equals(before.responses)
     assert set(after.scores["extractor"]) == {"source", "skillmap-2"}
+
+
+def test_imported_and_asked_results_of_a_model_share_a_cell() -> None:
+    items = asked_items()
+    imported = make_source(
+        items=make_stated_items(len(SAID), native_id=list(SAID)),
+        results=make_results(len(SAID), native_id=list(SAID)),
+    )
+    sources = [
+        ModelSource(replies_source(raw.MODEL_REPLIES.conform(asked(items))), ("ada",)),
+        ModelSource(imported, ("ada",)),
+    ]
+
+    made = cell(
+        "quiz", "ada", sources, order=NO_ORDER, items=items, release_of_source={}
+    )
+
+    assert made.eval_runs.height == 2
+    assert made.responses.height == 2 * len(SAID)
